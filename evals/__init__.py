@@ -1,0 +1,1 @@
+"""Evaluation of whole runs: frozen corpora, cases with known answers, graders."""

@@ -1,0 +1,1 @@
+"""Graders: pure functions that compare a report with what its case expects."""

@@ -1,0 +1,1 @@
+"""The embedded stack: PostgreSQL, Valkey and every service as processes of one supervisor, for one home folder."""

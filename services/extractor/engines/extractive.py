@@ -1,0 +1,151 @@
+"""Extraction without a model: segments ranked by how much of a question they answer, the best kept by reference.
+
+A segment's relevance is the share of the question's term weight (inverse document frequency) that it holds. What its
+surroundings hold (title, heading, the segment before it) counts less; a segment that lacks what has to stand in an
+answer (a figure, a date, the thing asked for) is no answer, nor is one that tells its reader what to do.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from services.extractor.engines.spans import ExtractRequest, Picked
+from shared.domain.evidence import RELEVANCE_BAR_BP, gives_orders
+from shared.domain.maps import nearest_heading
+from shared.domain.numbers import Quantity, quantities
+from shared.domain.questions import AnswerKind, Asked, asked
+from shared.domain.rank import CorpusStats
+from shared.domain.segments import ROW_SEPARATOR
+from shared.domain.text import content_terms
+
+PICKS_PER_QUESTION = 4
+"""Spans of one source that are kept for one question."""
+
+SURROUNDINGS_WEIGHT = 0.7
+"""How much a term counts that only the title, the heading or the segment before holds."""
+
+FOCUS_NEEDED = 0.6
+"""Share of the weight of the thing asked for ("which barge") that the segment and its surroundings must hold."""
+
+CONTEXT_WEIGHT = 0.3
+"""Part of the relevance that is lost when a segment holds nothing of what the question points back to."""
+
+NO_ANSWER_FACTOR = 0.6
+"""What the relevance of a segment is multiplied by that lacks a figure, date or name where one is asked for."""
+
+SHORTEST_SEGMENT_TERMS = 4
+"""A segment of fewer content terms is a heading or a fragment: it says nothing by itself."""
+
+_STOPS = (".", "!", "?", "…", ";", ":", "。", "！", "？")
+_BAR = RELEVANCE_BAR_BP / 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Segment:
+    """A segment with its terms and those of its surroundings."""
+
+    number: int
+    text: str
+    own: frozenset[str]
+    around: frozenset[str]
+
+
+def extract_spans(request: ExtractRequest) -> tuple[Picked, ...]:
+    """Return the spans that answer each question, the most relevant first; none below the relevance bar."""
+    segments = _segments(request)
+    picked: list[Picked] = []
+    for question_id, text in request.questions:
+        question = asked(text)
+        led_by = frozenset(content_terms(request.query)) - question.wanted
+        scored = [(_relevance(s, question, led_by, request.stats), s) for s in segments]
+        answers = sorted(((r, s) for r, s in scored if r >= _BAR), key=lambda a: (-a[0], a[1].number))
+        picked += [_picked(question_id, question, s, r) for r, s in answers[:PICKS_PER_QUESTION]]
+    return tuple(picked)
+
+
+def _segments(request: ExtractRequest) -> tuple[_Segment, ...]:
+    title = frozenset(content_terms(request.title))
+    found: list[_Segment] = []
+    before: frozenset[str] = frozenset()
+    heads = {(h.start, h.end) for h in request.headings}
+    read = 0
+    for number, (start, end) in enumerate(request.segments):
+        read += end - start
+        if read > request.max_chars:
+            break
+        text = request.text[start:end]
+        own = frozenset(content_terms(text))
+        heading = nearest_heading(request.headings, start)
+        above = frozenset(content_terms(heading.text)) if heading else frozenset()
+        if len(own) >= SHORTEST_SEGMENT_TERMS and (start, end) not in heads and _is_sentence(text):
+            found.append(_Segment(number, text, own, title | above | before))
+        before = own
+    return tuple(found)
+
+
+def _is_sentence(text: str) -> bool:
+    """Tell whether a segment states something by itself: a sentence, an item or a row, not a title or an order."""
+    states = text.rstrip("\"'”’)]»」』").endswith(_STOPS) or ROW_SEPARATOR in text or text.startswith("- ")
+    return states and not gives_orders(text)
+
+
+def _relevance(segment: _Segment, question: Asked, led_by: frozenset[str], stats: CorpusStats) -> float:
+    total = _weight(question.wanted, stats)
+    if not total or not question.wanted & segment.own:
+        return 0.0
+    everything = segment.own | segment.around
+    if _share(question.focus, everything, stats) < FOCUS_NEEDED:
+        return 0.0
+    own = _weight(question.wanted & segment.own, stats)
+    around = _weight(question.wanted & (segment.around - segment.own), stats)
+    score = (own + SURROUNDINGS_WEIGHT * around) / total
+    if question.context:
+        held = max(_share(question.context, everything, stats), _share(led_by, everything, stats) if led_by else 0.0)
+        score *= 1 - CONTEXT_WEIGHT * (1 - held)
+    return score if _answers(segment.text, question) else score * NO_ANSWER_FACTOR
+
+
+def _weight(terms: Iterable[str], stats: CorpusStats) -> float:
+    return sum(stats.weight(term) for term in terms)
+
+
+def _share(wanted: frozenset[str], held: frozenset[str], stats: CorpusStats) -> float:
+    total = _weight(wanted, stats)
+    return _weight(wanted & held, stats) / total if total else 1.0
+
+
+def _answers(text: str, question: Asked) -> bool:
+    """Tell whether the kind of thing that is asked for stands in the text."""
+    if question.answer is AnswerKind.QUANTITY:
+        return _answer_value(text, question) is not None
+    if question.answer is AnswerKind.DATE:
+        return any(q.kind == "date" for q in quantities(text))
+    if question.answer is AnswerKind.NAME:
+        return any(w[:1].isupper() and not set(content_terms(w)) & question.wanted for w in text.split()[1:])
+    return True
+
+
+def _answer_value(text: str, question: Asked) -> Quantity | None:
+    """Return the figure or date that answers: in the unit that the question names, else the first."""
+    if question.answer is AnswerKind.DATE:
+        dates = [q for q in quantities(text) if q.kind == "date" and q.date is not None]
+        return max(dates, key=lambda q: len(q.date or ""), default=None)
+    if question.answer is not AnswerKind.QUANTITY:
+        return None
+    figures = [q for q in quantities(text) if q.kind in ("number", "percent", "money")]
+    units = [q for q in figures if q.unit and set(content_terms(q.text)) & question.wanted]
+    return next(iter(units or figures), None)
+
+
+def _picked(question_id: str, question: Asked, segment: _Segment, relevance: float) -> Picked:
+    value = _answer_value(segment.text, question)
+    return Picked(
+        question_id=question_id,
+        segment_start=segment.number,
+        segment_end=segment.number + 1,
+        relevance=relevance,
+        number=float(value.value) if value is not None and value.kind != "date" else None,
+        unit=value.unit if value is not None and value.kind != "date" else None,
+        date=value.date if value is not None else None,
+    )
+
+

@@ -1,0 +1,34 @@
+"""What an extract engine is given and what it gives back: segments in, references to segments out."""
+
+from dataclasses import dataclass
+
+from shared.domain.maps import Heading
+from shared.domain.rank import CorpusStats
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractRequest:
+    """A snapshot and the questions to it. Offsets count code points of ``text``; ``query`` found the source."""
+
+    title: str
+    text: str
+    segments: tuple[tuple[int, int], ...]
+    headings: tuple[Heading, ...]
+    questions: tuple[tuple[str, str], ...]
+    """Question ids and texts."""
+    query: str
+    stats: CorpusStats
+    max_chars: int
+
+
+@dataclass(frozen=True, slots=True)
+class Picked:
+    """A range of segments (end exclusive) that answers a question; ``relevance`` from 0 to 1."""
+
+    question_id: str
+    segment_start: int
+    segment_end: int
+    relevance: float
+    number: float | None = None
+    unit: str | None = None
+    date: str | None = None

@@ -1,0 +1,114 @@
+"""What the extractor does with a step: parse bytes into a snapshot, extract evidence from a snapshot."""
+
+from dataclasses import dataclass
+
+from shared.ports.cpu import Cpu, CpuLimitExceeded, CpuLimits, CpuTaskCrashed
+
+from services.extractor.engines import engine_of
+from services.extractor.engines.spans import ExtractRequest
+from services.extractor.parsing import parse_bytes, parse_failed
+from services.extractor.reading.result import READER_VERSION
+from services.extractor.rules import evidence_of, headings_of, source_after_parse
+from shared.contracts.snapshot import Parse
+from shared.domain.errors import Permanent
+from shared.domain.questions import asked
+from shared.domain.text import content_terms
+from shared.ports.ledger import DocumentUpdate, Lease, Outcome
+from shared.ports.materials import Blobs, DocumentIndex, Materials, Snapshots
+
+PARSE_LIMITS = CpuLimits(wall_s=90, cpu_s=60, memory_bytes=2_000_000_000)
+EXTRACT_LIMITS = CpuLimits(wall_s=90, cpu_s=60, memory_bytes=2_000_000_000)
+
+
+@dataclass(frozen=True, slots=True)
+class Deps:
+    """What the extractor's handlers are given."""
+
+    materials: Materials
+    snapshots: Snapshots
+    blobs: Blobs
+    index: DocumentIndex
+    cpu: Cpu
+
+
+def parse(deps: Deps, lease: Lease) -> Outcome:
+    """Read bytes into a snapshot, unless the same bytes were read before; then note what the source or document is."""
+    content_sha256 = str(lease.inputs["content_sha256"])
+    name = str(lease.inputs["name"])
+    parsed = deps.snapshots.parsed(lease.owner_id, content_sha256, READER_VERSION)
+    if parsed is None:
+        parsed = _read(deps, lease, content_sha256, name)
+    if "document_id" in lease.inputs:
+        deps.blobs.drop(lease.owner_id, content_sha256)
+        return _ingested(str(lease.inputs["document_id"]), name, parsed)
+    source = source_after_parse(deps.materials.source(lease.run_id, str(lease.inputs["source_id"])), parsed)
+    if parsed.snapshot_sha256 is None:
+        return Outcome(summary=f"{name} cannot be read: {parsed.reason}", sources=(source,))
+    following = {
+        "source_id": source.source_id,
+        "snapshot_sha256": parsed.snapshot_sha256,
+        "name": name,
+        "query": lease.inputs["query"],
+    }
+    chars = min(parsed.chars, deps.materials.facts(lease.run_id).limits.source_chars)
+    return Outcome(
+        summary=f"Parsed {name}: {parsed.chars:,} characters.",
+        result={"chars": chars, "next": following},
+        sources=(source,),
+    )
+
+
+def _read(deps: Deps, lease: Lease, content_sha256: str, name: str) -> Parse:
+    """Read the bytes in a limited subprocess and keep what came of it."""
+    data = deps.blobs.get(lease.owner_id, content_sha256)
+    if data is None:
+        raise Permanent("bytes_gone", f"The bytes of {name} are no longer here: upload the document again.")
+    try:
+        parsed, snapshot = deps.cpu.run(parse_bytes, data, name, limits=PARSE_LIMITS)
+    except (CpuLimitExceeded, CpuTaskCrashed) as error:
+        parsed, snapshot = parse_failed(content_sha256, f"Reading it went past its limits: {error}"), None
+    if snapshot is None:
+        deps.snapshots.put_failed(lease.owner_id, parsed)
+    else:
+        deps.snapshots.put(lease.owner_id, snapshot, parsed)
+    return parsed
+
+
+def _ingested(document_id: str, name: str, parsed: Parse) -> Outcome:
+    readable = parsed.snapshot_sha256 is not None
+    summary = f"Took in {name}." if readable else f"{name} cannot be read: {parsed.reason}"
+    return Outcome(
+        summary=summary, result={"readable": readable}, document=DocumentUpdate(document_id=document_id, parse=parsed)
+    )
+
+
+def extract(deps: Deps, lease: Lease) -> Outcome:
+    """Find the spans of a snapshot that bear on the plan's questions."""
+    facts = deps.materials.facts(lease.run_id)
+    source = deps.materials.source(lease.run_id, str(lease.inputs["source_id"]))
+    snapshot = deps.snapshots.get(lease.owner_id, str(lease.inputs["snapshot_sha256"]))
+    if facts.plan is None or snapshot is None:
+        raise Permanent("nothing_to_extract", "The plan or the snapshot of the source is gone.")
+    questions = tuple((q.id, q.text) for q in facts.plan.questions)
+    policy = facts.request.source_policy
+    known = [asked(text) for _, text in questions]
+    query = str(lease.inputs["query"])
+    terms = frozenset(content_terms(query)).union(*(q.wanted | q.context for q in known))
+    request = ExtractRequest(
+        title=source.title or "",
+        text=snapshot.text,
+        segments=snapshot.segments,
+        headings=headings_of(snapshot),
+        questions=questions,
+        query=query,
+        stats=deps.index.stats(lease.owner_id, terms, None if policy.documents_all else policy.document_ids),
+        max_chars=facts.limits.source_chars,
+    )
+    picks = deps.cpu.run(engine_of(facts.engine), request, limits=EXTRACT_LIMITS)
+    evidence = evidence_of(picks, snapshot, source, lease.step_id, str(lease.inputs["name"]))
+    count = len(evidence)
+    return Outcome(
+        summary=f"Found {count} piece{'s' * (count != 1)} of evidence in {source.title or source.url}.",
+        result={"evidence": count},
+        evidence=evidence,
+    )

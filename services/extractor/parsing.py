@@ -1,0 +1,20 @@
+"""From bytes to a snapshot in one call, so that all of it runs in a limited subprocess."""
+
+from services.extractor.reading.read import read
+from services.extractor.reading.result import Reading
+from services.extractor.rules import parse_of, snapshot_of
+from shared.contracts.snapshot import Parse, Snapshot
+from shared.domain.ids import sha256_hex
+
+
+def parse_bytes(data: bytes, name: str) -> tuple[Parse, Snapshot | None]:
+    """Read a file and return what that gave; there is a snapshot exactly when there is text."""
+    reading = read(data, name=name, content_type=None, url=None)
+    snapshot = snapshot_of(reading) if reading.status == "ok" else None
+    return parse_of(reading, sha256_hex(data), snapshot), snapshot
+
+
+def parse_failed(content_sha256: str, reason: str) -> Parse:
+    """Return the parse of bytes whose reading was stopped."""
+    reading = Reading(status="broken", mime="application/octet-stream", reader="none", reason=reason)
+    return parse_of(reading, content_sha256, None)

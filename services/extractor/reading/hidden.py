@@ -1,0 +1,65 @@
+"""Take out of a page what its reader would not see."""
+
+import re
+
+from lxml.etree import _Element
+from lxml.html import HtmlElement
+
+from services.extractor.reading.markup import tag_of
+
+_NEVER_REMOVED = frozenset(("html", "body"))
+_NOT_BY_STYLESHEET = frozenset(("html", "body", "main", "article"))
+_NOT_TEXT = ("script", "style", "template", "noscript", "noembed", "noframes", "iframe", "object", "svg")
+_HIDING = re.compile(
+    r"(?:^|[;{\s])(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|opacity\s*:\s*0(?:\.0+)?\s*(?:[;!}]|$)"
+    r"|font-size\s*:\s*0(?:\.0+)?(?:px|pt|em|rem|%)?\s*(?:[;!}]|$)|(?:left|top|text-indent)\s*:\s*-\d{3,}"
+    r"|color\s*:\s*transparent|clip\s*:\s*rect\(\s*0|max-height\s*:\s*0(?:px)?\s*(?:[;!}]|$))",
+    re.IGNORECASE,
+)
+# Only rules for one class or one id outside of @media and the like; anything cleverer needs a browser.
+_AT_RULE = re.compile(r"@[\w-]+[^{};]*(?:;|\{(?:[^{}]|\{[^{}]*\})*\})")
+_RULE = re.compile(r"(?:^|[};,])\s*([.#])([\w-]+)\s*(?=[,{])[^{}]*\{([^{}]*)\}")
+_MAX_STYLESHEET = 200_000
+
+
+def prune(tree: HtmlElement) -> None:
+    """Remove, in place, scripts and what is hidden by attribute, inline style or a plain rule of the page's stylesheet.
+
+    The text after a removed element stays. Closed <details> stay: a reader can open them.
+    """
+    classes, ids = _hidden_names(tree)
+    doomed = [node for node in tree.iter() if tag_of(node) in _NOT_TEXT or _is_hidden(node, classes, ids)]
+    for node in doomed:
+        if node.getparent() is not None:
+            node.drop_tree()
+
+
+def _is_hidden(node: _Element, classes: frozenset[str], ids: frozenset[str]) -> bool:
+    """Tell whether one element is hidden by its own attributes or by a hiding class or id."""
+    tag = tag_of(node)
+    if not tag or tag in _NEVER_REMOVED:
+        return False
+    hidden = node.get("hidden")
+    if hidden is not None and hidden.lower() != "until-found":
+        return True
+    style = node.get("style")
+    if style and _HIDING.search(style):
+        return True
+    if tag in _NOT_BY_STYLESHEET or not (classes or ids):
+        return False
+    return node.get("id") in ids or not classes.isdisjoint((node.get("class") or "").split())
+
+
+def _hidden_names(tree: HtmlElement) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the classes and the ids that a stylesheet inside the page hides and does not show again."""
+    names: dict[str, set[str]] = {".": set(), "#": set()}
+    for style in tree.iter("style"):
+        sheet = re.sub(r"/\*.*?\*/", "", (style.text or "")[:_MAX_STYLESHEET], flags=re.DOTALL)
+        if not (style.get("media") or "all").lower().startswith(("all", "screen")):
+            continue
+        for kind, name, body in _RULE.findall(_AT_RULE.sub("", sheet)):
+            if _HIDING.search(body):
+                names[kind].add(name)
+            elif re.search(r"display\s*:|visibility\s*:\s*visible|opacity\s*:", body, re.IGNORECASE):
+                names[kind].discard(name)
+    return frozenset(names["."]), frozenset(names["#"])

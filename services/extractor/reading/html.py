@@ -1,0 +1,51 @@
+"""HTML to text: the main content of a page, without navigation, hidden text, comments or pictures."""
+
+from services.extractor.reading.blocks import Assembled, assemble
+from services.extractor.reading.charset import Decoded, decode
+from services.extractor.reading.content import main_blocks
+from services.extractor.reading.hidden import prune
+from services.extractor.reading.metadata import Metadata, metadata_of
+from services.extractor.reading.mime import HTML
+from services.extractor.reading.result import Reading
+from services.extractor.reading.tree import parse
+
+_TOO_DEEP = "parse-truncated: the page nests its elements too deeply; structure was dropped and text may be missing."
+_CUT = "The text was cut at the limit."
+_NOTHING = "The page holds no text."
+
+
+def read(data: bytes, content_type: str | None, url: str | None) -> Reading:
+    """Read an HTML page. `content_type` is the header's value, `url` the page's own address."""
+    decoded = decode(data, content_type, markup=True)
+    tree, too_deep = parse(decoded.text)
+    if tree is None:
+        return _reading(decoded, None, assemble(()), _NOTHING, too_deep)
+    metadata = metadata_of(tree, url)
+    prune(tree)
+    made = assemble(main_blocks(tree))
+    reason = _TOO_DEEP if too_deep else _CUT if made.truncated else None if made.text else _NOTHING
+    return _reading(decoded, metadata, made, reason, too_deep)
+
+
+def _reading(
+    decoded: Decoded, metadata: Metadata | None, made: Assembled, reason: str | None, too_deep: bool
+) -> Reading:
+    """Put the parts together."""
+    return Reading(
+        status="ok" if made.text else "empty",
+        reason=reason,
+        mime=HTML,
+        reader="html",
+        encoding=decoded.encoding,
+        encoding_source=decoded.source,
+        title=metadata.title if metadata else None,
+        author=metadata.author if metadata else None,
+        publisher=metadata.publisher if metadata else None,
+        published_at=metadata.published_at if metadata else None,
+        modified_at=metadata.modified_at if metadata else None,
+        canonical_url=metadata.canonical_url if metadata else None,
+        language=metadata.language if metadata else None,
+        text=made.text,
+        headings=made.headings,
+        truncated=made.truncated or too_deep,
+    )

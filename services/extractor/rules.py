@@ -1,0 +1,151 @@
+"""Pure rules of the extractor: from a reading to a snapshot, from picked segments to evidence with its locator."""
+
+from collections.abc import Sequence
+
+from services.extractor.engines.spans import Picked
+from services.extractor.reading.result import Reading
+from shared.contracts.evidence import Evidence, Locator, Source, Value
+from shared.contracts.snapshot import HeadingMark, PageMark, Parse, Snapshot
+from shared.domain.dedupe import signature
+from shared.domain.evidence import MAX_EXCERPT_CHARS
+from shared.domain.excerpts import evidence_sha256
+from shared.domain.ids import digest_id, sha256_hex
+from shared.domain.maps import Heading, Page, nearest_heading, page_at
+from shared.domain.segments import SEGMENTER_VERSION, segment
+
+QUOTE_CONTEXT_CHARS = 60
+"""How much text before and after an excerpt its locator repeats."""
+
+REASONS = {
+    "empty": "It holds no text.",
+    "unsupported": "Its format is not supported.",
+    "encrypted": "It is encrypted.",
+    "scanned": "It holds pictures of pages but no text.",
+    "broken": "It is damaged.",
+    "too_large": "It is too large.",
+}
+
+
+def snapshot_of(reading: Reading) -> Snapshot:
+    """Return the snapshot of a readable text: its address, segments, maps and signature."""
+    return Snapshot(
+        sha256=sha256_hex(reading.text.encode()),
+        text=reading.text,
+        segmenter_version=SEGMENTER_VERSION,
+        segments=tuple((s.start, s.end) for s in segment(reading.text)),
+        headings=tuple(HeadingMark(level=h.level, text=h.text, start=h.start, end=h.end) for h in reading.headings),
+        pages=tuple(PageMark(number=p.number, start=p.start, end=p.end) for p in reading.pages),
+        truncated=reading.truncated,
+        signature=signature(reading.text),
+    )
+
+
+def parse_of(reading: Reading, content_sha256: str, snapshot: Snapshot | None) -> Parse:
+    """Return what reading some bytes gave."""
+    return Parse(
+        content_sha256=content_sha256,
+        reader_version=reading.version,
+        status=reading.status,
+        reason=reading.reason or REASONS.get(reading.status),
+        mime=reading.mime,
+        encoding=reading.encoding,
+        title=reading.title,
+        author=reading.author,
+        publisher=reading.publisher,
+        published_at=reading.published_at,
+        modified_at=reading.modified_at,
+        canonical_url=reading.canonical_url,
+        language=reading.language,
+        snapshot_sha256=snapshot.sha256 if snapshot is not None else None,
+        chars=len(reading.text),
+        truncated=reading.truncated,
+    )
+
+
+def source_after_parse(source: Source, parse: Parse) -> Source:
+    """Put what the text itself says about its origin into the source; a document keeps its own address."""
+    readable = parse.snapshot_sha256 is not None
+    changes = {
+        "status": source.status if readable else "unsupported",
+        "reason": parse.reason,
+        "title": parse.title or source.title,
+        "author": parse.author,
+        "publisher": parse.publisher,
+        "published_at": parse.published_at,
+        "modified_at": parse.modified_at,
+        "mime": parse.mime,
+        "language": parse.language,
+        "snapshot_sha256": parse.snapshot_sha256,
+    }
+    return source.model_copy(update=changes)
+
+
+def headings_of(snapshot: Snapshot) -> tuple[Heading, ...]:
+    """Return the snapshot's headings as the rules use them."""
+    return tuple(Heading(h.level, h.text, h.start, h.end) for h in snapshot.headings)
+
+
+def evidence_of(
+    picks: Sequence[Picked], snapshot: Snapshot, source: Source, step_id: str, document_name: str | None
+) -> tuple[Evidence, ...]:
+    """Cut the picked spans out of the snapshot: one piece of evidence a span, for all questions that it answers."""
+    spans: dict[tuple[int, int], list[Picked]] = {}
+    for pick in picks:
+        spans.setdefault((pick.segment_start, pick.segment_end), []).append(pick)
+    return tuple(
+        _evidence(span, group, snapshot, source, (step_id, document_name)) for span, group in sorted(spans.items())
+    )
+
+
+def _evidence(
+    span: tuple[int, int],
+    picks: Sequence[Picked],
+    snapshot: Snapshot,
+    source: Source,
+    origin: tuple[str, str | None],
+) -> Evidence:
+    step_id, document_name = origin
+    start = snapshot.segments[span[0]][0]
+    end = min(snapshot.segments[span[1] - 1][1], start + MAX_EXCERPT_CHARS)
+    excerpt = snapshot.text[start:end]
+    best = max(picks, key=lambda p: p.relevance)
+    sha256 = evidence_sha256(snapshot.sha256, start, end, excerpt)
+    has_value = best.number is not None or best.date is not None
+    return Evidence(
+        evidence_id=digest_id("evd", source.source_id, sha256),
+        source_id=source.source_id,
+        step_id=step_id,
+        snapshot_sha256=snapshot.sha256,
+        segment_start=span[0],
+        segment_end=span[1],
+        start=start,
+        end=end,
+        excerpt=excerpt,
+        question_ids=tuple(sorted({p.question_id for p in picks})),
+        value=Value(number=best.number, unit=best.unit, date=best.date) if has_value else None,
+        relevance_bp=round(best.relevance * 10_000),
+        confidence_bp=round(best.relevance * 10_000),
+        locator=locator_of(snapshot, source, start, end, document_name),
+        sha256=sha256,
+    )
+
+
+def locator_of(snapshot: Snapshot, source: Source, start: int, end: int, document_name: str | None) -> Locator:
+    """Say where a span stands: page, heading, and a little of the text around it."""
+    pages = tuple(Page(p.number, p.start, p.end) for p in snapshot.pages)
+    page = page_at(pages, start)
+    heading = nearest_heading(headings_of(snapshot), start)
+    return Locator(
+        kind="pdf" if page is not None else source.kind,
+        snapshot_sha256=snapshot.sha256,
+        start=start,
+        end=end,
+        heading=heading.text if heading is not None else None,
+        page=page.number if page is not None else None,
+        canonical_url=source.canonical_url,
+        document_id=source.document_id,
+        document_name=document_name,
+        file_sha256=source.content_sha256,
+        prefix=snapshot.text[max(start - QUOTE_CONTEXT_CHARS, 0) : start],
+        suffix=snapshot.text[end : end + QUOTE_CONTEXT_CHARS],
+    )

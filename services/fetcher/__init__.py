@@ -1,0 +1,1 @@
+"""The fetcher: searches for sources and reads them; network only, no model."""

@@ -1,0 +1,6 @@
+"""Which handler answers which kind of step."""
+
+from services.fetcher import handlers
+from shared.domain.states import StepKind
+
+TASKS = {StepKind.SEARCH: handlers.search, StepKind.READ_SOURCE: handlers.read_source}

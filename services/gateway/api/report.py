@@ -1,0 +1,55 @@
+"""What a run came to: the report in each format, its bundle, and the verdicts on its statements."""
+
+import json
+
+from flask import Blueprint, Response, request
+
+from services.gateway import handlers
+from services.gateway.api.exchange import JSON, one, read_query
+from services.gateway.deps import Deps
+from services.gateway.parameters import ReportQuery
+from shared.domain.ids import RunId
+
+REPORT_PAGE_CSP = (
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'; sandbox"
+)
+"""A report page brings its styles along and runs nothing."""
+
+
+def blueprint(deps: Deps) -> Blueprint:
+    """Return the routes of reports."""
+    routes = Blueprint("report", __name__, url_prefix="/api/v1/research-runs/<run_id>")
+    owner, reads = deps.local_owner, deps.reads
+
+    @routes.get("/report")
+    def report(run_id: str) -> Response:
+        query = read_query(request, ReportQuery)
+        run = handlers.checked_run_id(run_id)
+        if query.format == "json":
+            return one(reads.report(owner, run))
+        return _rendered(deps, run, query.format)
+
+    @routes.get("/bundle")
+    def bundle(run_id: str) -> Response:
+        return _rendered(deps, handlers.checked_run_id(run_id), "bundle")
+
+    @routes.get("/verification")
+    def verification(run_id: str) -> Response:
+        run = handlers.checked_run_id(run_id)
+        summary = reads.report(owner, run).verification
+        verdicts = [row.model_dump(mode="json") for row in reads.verdicts(owner, run)]
+        body = json.dumps({"summary": summary.model_dump(mode="json"), "verdicts": verdicts})
+        return Response(body, content_type=JSON)
+
+    return routes
+
+
+def _rendered(deps: Deps, run_id: RunId, name: str) -> Response:
+    data, media_type = deps.reads.rendered(deps.local_owner, run_id, name)
+    answer = Response(data, content_type=media_type)
+    if name == "html":
+        answer.headers["Content-Security-Policy"] = REPORT_PAGE_CSP
+    if name == "bundle":
+        answer.headers["Content-Disposition"] = f'attachment; filename="{run_id}.zip"'
+    return answer

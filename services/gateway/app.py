@@ -1,0 +1,40 @@
+"""The gateway as a WSGI application, made from what it is given."""
+
+from typing import cast
+
+from flask import Flask
+
+from services.gateway import doors, problems
+from services.gateway.api import documents, events, health, plan, reference, report, runs
+from services.gateway.deps import Deps, Limits
+from services.gateway.hub import Hub
+
+__all__ = ["Deps", "Limits", "create_app", "hub_of"]
+
+_HUB = "leadline.hub"
+
+
+def create_app(deps: Deps) -> Flask:
+    """Return the application; nothing is connected or started before the first request."""
+    app = Flask("leadline", static_folder=None)
+    app.url_map.strict_slashes = True
+    hub = Hub(deps)
+    app.extensions[_HUB] = hub
+    problems.install(app, deps.outages)
+    doors.install(app, loopback_only=deps.loopback_only)
+    for blueprint in (
+        runs.blueprint(deps),
+        plan.blueprint(deps),
+        events.blueprint(deps, hub),
+        report.blueprint(deps),
+        documents.blueprint(deps),
+        health.blueprint(deps, hub),
+        reference.blueprint(),
+    ):
+        app.register_blueprint(blueprint)
+    return app
+
+
+def hub_of(app: Flask) -> Hub:
+    """Return the register of event streams of an application."""
+    return cast(Hub, app.extensions[_HUB])

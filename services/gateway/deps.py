@@ -1,0 +1,43 @@
+"""What the gateway is given: the ports it works through, and its limits."""
+
+from dataclasses import dataclass
+
+from shared.domain.ids import LOCAL_OWNER, OwnerId
+from shared.ports.gateway import Controls, ReadModel
+from shared.ports.watch import Signals, Watch
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much the gateway takes in and serves at once; sizes in bytes, times in seconds."""
+
+    max_json_bytes: int = 64 * 1024
+    max_document_bytes: int = 20_000_000
+    max_uploads_at_once: int = 4
+    """Requests with files that are held in memory at the same time."""
+    max_streams: int = 56
+    ping_s: float = 15.0
+    poll_s: float = 2.0
+    stream_age_s: float = 3600.0
+    queued_events: int = 256
+    """Events that may wait for one slow client before it is dropped."""
+
+    @property
+    def max_upload_bytes(self) -> int:
+        """The largest body of one request with files."""
+        return 2 * self.max_document_bytes + 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Deps:
+    """The gateway's ports; ``outages`` are the errors by which they say that the database cannot be reached."""
+
+    controls: Controls
+    reads: ReadModel
+    signals: Signals
+    watch: Watch
+    limits: Limits = Limits()
+    local_owner: OwnerId = LOCAL_OWNER
+    loopback_only: bool = True
+    """Whether the gateway listens on a loopback address, and therefore answers to loopback host names only."""
+    outages: tuple[type[Exception], ...] = ()

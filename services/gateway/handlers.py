@@ -1,0 +1,84 @@
+"""The use cases of the gateway, without HTTP: check, ask for the write, then send what may be sent after its commit."""
+
+from collections.abc import Sequence
+
+from services.gateway import rules
+from services.gateway.deps import Deps
+from shared.contracts.runs import ControlRequest, CreateRun, EditPlan, Ingest, Run
+from shared.domain.errors import IllegalAction, Invalid, NotFound, TooLarge
+from shared.domain.ids import OwnerId, RunId
+from shared.domain.states import Action, RunStatus
+from shared.ports.gateway import Upload
+from shared.ports.ledger import Committed
+
+
+def create_run(deps: Deps, owner: OwnerId, request: CreateRun, key: str | None) -> Run:
+    """Create a run, or return the one that the same key made."""
+    rules.check_as_of(request.as_of)
+    request = request.model_copy(update={"objective": rules.check_objective(request.objective)})
+    run_id, committed = deps.controls.create_run(owner, request, key, rules.engine_for(request.engine))
+    _send(deps, committed)
+    return deps.reads.run(owner, run_id)
+
+
+def edit_plan(deps: Deps, owner: OwnerId, run_id: RunId, change: EditPlan) -> Run:
+    """Replace the plan by a new version."""
+    _send(deps, deps.controls.edit_plan(owner, run_id, change.expected_version, change.plan))
+    return deps.reads.run(owner, run_id)
+
+
+def act(deps: Deps, owner: OwnerId, run_id: RunId, control: ControlRequest) -> Run:
+    """Carry out an action; one whose aim is reached already changes nothing and is no error."""
+    action = Action(control.action)
+    try:
+        _send(deps, _carry_out(deps, owner, run_id, action, control.expected_version))
+    except IllegalAction:
+        run = deps.reads.run(owner, run_id)
+        if rules.already_holds(action, RunStatus(run.status), control.expected_version, run.plan_version):
+            return run
+        raise
+    return deps.reads.run(owner, run_id)
+
+
+def _carry_out(deps: Deps, owner: OwnerId, run_id: RunId, action: Action, expected_version: int | None) -> Committed:
+    if action is Action.APPROVE_PLAN:
+        return deps.controls.approve(owner, run_id, expected_version)
+    return deps.controls.cancel(owner, run_id)
+
+
+def add_documents(deps: Deps, owner: OwnerId, uploads: Sequence[Upload]) -> Ingest:
+    """Keep files and start reading them; nothing is kept unless every one of them can be."""
+    if not uploads:
+        raise Invalid("No file was sent: send one or more as multipart/form-data.", field="files")
+    largest = deps.limits.max_document_bytes
+    for upload in uploads:
+        if not upload.data:
+            raise Invalid(f"The file {upload.name} is empty: send one that holds something.", field="files")
+        if len(upload.data) > largest:
+            raise TooLarge(
+                f"The file {upload.name} has {len(upload.data):,} bytes; a document may have {largest:,}.",
+                field="files",
+            )
+    ingest, committed = deps.controls.add_documents(owner, uploads)
+    _send(deps, committed)
+    return ingest
+
+
+def checked_run_id(text: str) -> RunId:
+    """Return the id of a run; raise `NotFound` for what cannot be one."""
+    if not rules.looks_like_id(text):
+        raise NotFound("There is no such run.")
+    return RunId(text)
+
+
+def checked_document_id(text: str) -> str:
+    """Return the id of a document; raise `NotFound` for what cannot be one."""
+    if not rules.looks_like_id(text):
+        raise NotFound("There is no such document.")
+    return text
+
+
+def _send(deps: Deps, committed: Committed) -> None:
+    """Send wake-ups and events, best effort: the sweeper and the streams find by themselves what gets lost."""
+    deps.signals.wake(committed.wake_ups)
+    deps.signals.publish(committed.events)

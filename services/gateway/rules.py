@@ -1,0 +1,124 @@
+"""What the gateway decides without doing anything: who may do what, what counts as said, which names are understood."""
+
+import re
+from datetime import date
+from typing import Any
+from urllib.parse import urlsplit
+
+from shared.domain.errors import Invalid
+from shared.domain.states import Action, RunStatus
+from shared.domain.text import clean
+
+DEFAULT_ENGINE = "extractive"
+
+LARGEST_NAME = 255
+LARGEST_KEY = 200
+_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_KEY = re.compile(rf"[\x21-\x7e]{{1,{LARGEST_KEY}}}")
+_LOOPBACK = re.compile(r"localhost|([a-z0-9-]+\.)+localhost|127(\.\d{1,3}){3}|::1", re.IGNORECASE)
+_APPROVED = frozenset(
+    {RunStatus.QUEUED, RunStatus.RESEARCHING, RunStatus.SYNTHESIZING, RunStatus.COMPLETED, RunStatus.BUDGET_EXHAUSTED}
+)
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+def engine_for(asked: str) -> str:
+    """Return the engine that answers a request for ``asked``."""
+    return DEFAULT_ENGINE if asked == "auto" else asked
+
+
+def looks_like_id(text: str) -> bool:
+    """Tell whether ``text`` could be an id at all; what cannot is not looked up."""
+    return _ID.fullmatch(text) is not None
+
+
+def already_holds(action: Action, status: RunStatus, expected_version: int | None, plan_version: int) -> bool:
+    """Tell whether what the action asks for is the case already, so that repeating it is no error."""
+    if action is Action.CANCEL:
+        return status is RunStatus.CANCELLED
+    if action is Action.APPROVE_PLAN:
+        return status in _APPROVED and expected_version in (None, plan_version)
+    return False
+
+
+def idempotency_key(header: str | None, client_request_id: str | None) -> str | None:
+    """Return the key that tells a repeated request from a new one; raise `Invalid` when there are two or it is odd."""
+    if header is not None and client_request_id is not None and header != client_request_id:
+        raise Invalid(
+            "The header Idempotency-Key and the field client_request_id differ: send one of them.",
+            field="client_request_id",
+        )
+    key = client_request_id if header is None else header
+    if key is not None and _KEY.fullmatch(key) is None:
+        raise Invalid(
+            f"An idempotency key is 1 to {LARGEST_KEY} visible ASCII characters without spaces.",
+            field="client_request_id" if header is None else "Idempotency-Key",
+        )
+    return key
+
+
+def check_objective(objective: str) -> str:
+    """Return the objective without surrounding space; raise `Invalid` when nothing is left."""
+    kept = objective.strip()
+    if not kept:
+        raise Invalid("The objective is empty: say in a sentence what is to be found out.", field="objective")
+    return kept
+
+
+def check_as_of(as_of: str | None) -> None:
+    """Raise `Invalid` unless ``as_of`` is None or names a year, month or day that the calendar has."""
+    if as_of is None:
+        return
+    year, month, day = [*as_of.split("-"), "01", "01"][:3]
+    try:
+        date(int(year), int(month), int(day))
+    except ValueError:
+        raise Invalid(
+            f"The calendar has no {as_of}: give a year, a month or a day, such as 2024, 2024-06 or 2024-06-30.",
+            field="as_of",
+        ) from None
+
+
+def cleaned(value: Any) -> Any:
+    """Return a JSON value with every string and key in it cleaned, so that each can be stored and shown."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, list):
+        return [cleaned(item) for item in value]
+    if isinstance(value, dict):
+        return {clean(key): cleaned(item) for key, item in value.items()}
+    return value
+
+
+def document_name(sent: str | None, ordinal: int) -> str:
+    """Return the name that a file is listed under: a relative path with forward slashes, at most 255 characters.
+
+    The name is a label and never used as a path.
+    """
+    text = " ".join(clean(sent or "").split()).replace("\\", "/")
+    parts = [part for part in text.split("/") if part not in ("", ".", "..")]
+    return "/".join(parts)[-LARGEST_NAME:] or f"document-{ordinal}"
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether a host name or address, without a port, names this machine only."""
+    return _LOOPBACK.fullmatch(host.strip("[]")) is not None
+
+
+def host_of(header: str) -> str:
+    """Return the host of a Host header without its port."""
+    return urlsplit(f"//{header}").hostname or ""
+
+
+def same_origin(origin: str, scheme: str, host_header: str) -> bool:
+    """Tell whether an Origin header names the server that the Host header names.
+
+    The scheme is that of the connection, and only used for its default port: behind a proxy it may differ.
+    """
+    try:
+        theirs, ours = urlsplit(origin), urlsplit(f"//{host_header}")
+        their_port = theirs.port or _DEFAULT_PORTS.get(theirs.scheme)
+        our_ports = {ours.port} if ours.port else {_DEFAULT_PORTS.get(scheme), _DEFAULT_PORTS.get(theirs.scheme)}
+    except ValueError:
+        return False
+    return theirs.hostname is not None and theirs.hostname == ours.hostname and their_port in our_ports

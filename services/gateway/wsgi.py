@@ -1,0 +1,128 @@
+"""The gateway's process: ``python -m services.gateway.wsgi`` serves the API with granian.
+
+granian runs a main process that listens and one worker that serves. The worker watches two things that granian does
+not tell it: that a stop was asked for, so that open event streams end at once, and that the main process is gone.
+"""
+
+import multiprocessing
+import os
+import signal
+import socket
+import sys
+import threading
+from multiprocessing.connection import wait
+
+from flask import Flask
+from granian import Granian
+from granian.constants import HTTPModes, Interfaces
+from granian.log import LogLevels
+
+from services.gateway.app import Deps, Limits, create_app, hub_of
+from services.gateway.hub import Hub
+from services.gateway.rules import is_loopback
+from shared.config.settings import Settings, load_settings
+
+TARGET = "services.gateway.wsgi:application"
+KILL_AFTER_S = 5
+WRONG_USE = 2
+SPARE_THREADS = 8
+"""Threads that event streams leave to requests."""
+
+
+def application() -> Flask:
+    """Compose the application in a worker from the environment."""
+    from shared.bootstrap import gateway_parts  # loads the database drivers, which the main process never uses
+    from shared.db.engine import DatabaseUnreachable
+
+    settings = load_settings()
+    parts = gateway_parts(settings)
+    deps = Deps(
+        controls=parts.storage.controls,
+        reads=parts.storage.reads,
+        signals=parts.signals,
+        watch=parts.watch,
+        limits=limits_of(settings),
+        loopback_only=is_loopback(settings.gateway_host),
+        outages=(DatabaseUnreachable,),
+    )
+    app = create_app(deps)
+    watch_for_end(hub_of(app))
+    return app
+
+
+def limits_of(settings: Settings) -> Limits:
+    """Return the gateway's limits: event streams may take all threads but a few, at most half of very few."""
+    threads = settings.gateway_threads
+    return Limits(
+        max_document_bytes=settings.max_document_bytes, max_streams=max(threads - SPARE_THREADS, threads // 2)
+    )
+
+
+def watch_for_end(hub: Hub) -> None:
+    """End the streams when this worker gets a signal, and the worker when its parent process is gone.
+
+    granian puts its own signal handlers in place of any that were set before; the wake-up descriptor stays ours.
+    """
+    signalled, wakes = os.pipe()
+    os.set_blocking(wakes, False)
+    signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
+    parent = multiprocessing.parent_process()
+    watched = [signalled] if parent is None else [signalled, parent.sentinel]
+
+    def watch() -> None:
+        ready = wait(watched)
+        hub.close()
+        if signalled not in ready:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=watch, name="end-of-process", daemon=True).start()
+
+
+def free_port(host: str, port: int) -> int:
+    """Return ``port`` if one can listen on it, or any free one for 0; raise OSError when it is taken.
+
+    granian shares ports with whoever else shares them, so that a second gateway would start beside the first.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        probe.bind((host, port))
+        return int(probe.getsockname()[1])
+
+
+def serve(settings: Settings, target: str = TARGET) -> int:
+    """Serve until a signal ends it; return the exit code."""
+    host = settings.gateway_host
+    try:
+        port = free_port(host, settings.gateway_port)
+    except OSError as error:
+        sys.stderr.write(
+            f"The gateway cannot listen on {host} port {settings.gateway_port} ({error.strerror}): "
+            "stop what uses it, or set LEADLINE_GATEWAY_PORT to another port (0 picks a free one).\n"
+        )
+        return WRONG_USE
+    server = Granian(
+        target,
+        address=host,
+        port=port,
+        interface=Interfaces.WSGI,
+        workers=1,
+        blocking_threads=settings.gateway_threads,
+        http=HTTPModes.http1,
+        websockets=False,
+        factory=True,
+        log_level=LogLevels.error,
+        workers_kill_timeout=KILL_AFTER_S,
+    )
+    sys.stderr.write(f"The gateway listens on http://{f'[{host}]' if ':' in host else host}:{port}\n")
+    server.serve()
+    return 0
+
+
+def main() -> int:
+    """Read the settings and serve."""
+    return serve(load_settings())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""The planner: makes the plan, and after each iteration decides what to look for next."""

@@ -1,0 +1,113 @@
+"""Contradictions among the evidence: one question for a figure or a date, and spans that answer it differently."""
+
+from collections.abc import Mapping, Sequence
+
+from shared.contracts.evidence import Contradiction, Evidence, Source, Value
+from shared.contracts.plan import Plan, Question
+from shared.domain.questions import AnswerKind, asked
+
+ANSWER_BP = 6500
+"""Relevance, in basis points, from which a span is taken to answer the question rather than to touch on it."""
+
+
+def find_contradictions(
+    plan: Plan, evidence: Sequence[Evidence], sources: Mapping[str, Source]
+) -> tuple[Contradiction, ...]:
+    """Return one contradiction for each question whose answers differ in value, with all sides named.
+
+    Copies of one text (the same independence cluster) are one side. Values are never averaged.
+    """
+    found = []
+    for question in plan.questions:
+        if asked(question.text).answer not in (AnswerKind.QUANTITY, AnswerKind.DATE):
+            continue
+        sides = _sides(question, evidence, sources)
+        if len(sides) > 1:
+            found.append(_contradiction(question, sides, sources))
+    return tuple(found)
+
+
+def _sides(
+    question: Question, evidence: Sequence[Evidence], sources: Mapping[str, Source]
+) -> dict[str, tuple[Evidence, ...]]:
+    """Group the answers by value; a source cluster speaks once, through its most relevant span."""
+    answers = [
+        e for e in evidence if question.id in e.question_ids and e.value is not None and e.relevance_bp >= ANSWER_BP
+    ]
+    spoken: set[str] = set()
+    sides: dict[str, list[Evidence]] = {}
+    for item in sorted(answers, key=lambda e: (-e.relevance_bp, _published(e, sources), e.sha256)):
+        source = sources.get(item.source_id)
+        cluster = (source.independence_cluster if source else None) or item.source_id
+        if cluster in spoken or item.value is None:
+            continue
+        spoken.add(cluster)
+        sides.setdefault(spell_value(item.value), []).append(item)
+    unit = _common_unit([items[0] for items in sides.values()])
+    return {value: tuple(items) for value, items in sides.items() if _unit(items[0]) == unit}
+
+
+def _published(item: Evidence, sources: Mapping[str, Source]) -> str:
+    """Return when the item's source was published, so that an original speaks before its copy; unknown is last."""
+    source = sources.get(item.source_id)
+    return (source.published_at if source else None) or "9999"
+
+
+def _common_unit(items: Sequence[Evidence]) -> str | None:
+    """Return the unit that most sides have: figures in other units answer something else."""
+    units = [_unit(item) for item in items]
+    return max(units, key=lambda u: (units.count(u), u or ""), default=None)
+
+
+def _unit(item: Evidence) -> str | None:
+    if item.value is None:
+        return None
+    return "date" if item.value.date is not None else item.value.unit
+
+
+def _contradiction(
+    question: Question, sides: Mapping[str, tuple[Evidence, ...]], sources: Mapping[str, Source]
+) -> Contradiction:
+    told = [f"{value} ({_name(items, sources)})" for value, items in sides.items()]
+    return Contradiction(
+        claim_key=f"{question.id}:{_unit(next(iter(sides.values()))[0]) or 'number'}",
+        evidence_ids=tuple(e.evidence_id for items in sides.values() for e in items),
+        question_ids=(question.id,),
+        summary=f"The sources do not agree on “{question.text}”: {'; '.join(told)}.",
+        resolution=_resolution(question, sides, sources),
+        central=question.priority == "required",
+    )
+
+
+def _resolution(
+    question: Question, sides: Mapping[str, tuple[Evidence, ...]], sources: Mapping[str, Source]
+) -> str:
+    """Explain dates that changed between sources of different age; anything else stays open."""
+    dated = {
+        source.published_at: value
+        for value, items in sides.items()
+        for item in items
+        if (source := sources.get(item.source_id)) is not None and source.published_at
+    }
+    every = sum(len(items) for items in sides.values())
+    if asked(question.text).answer is not AnswerKind.DATE or len(dated) < every:
+        return "unresolved"
+    newest = max(dated)
+    return f"date: the newest source, of {newest[:10]}, says {dated[newest]}"
+
+
+def _name(items: Sequence[Evidence], sources: Mapping[str, Source]) -> str:
+    names = []
+    for item in items:
+        source = sources.get(item.source_id)
+        name = (source.title or source.canonical_url) if source else item.source_id
+        names.append(f"{name}, {source.published_at[:10]}" if source and source.published_at else name)
+    return ", ".join(names)
+
+
+def spell_value(value: Value) -> str:
+    """Return a value as people read it."""
+    if value.date is not None:
+        return value.date
+    number = f"{value.number:,.10g}" if value.number is not None else ""
+    return f"{number} {value.unit or ''}".strip()

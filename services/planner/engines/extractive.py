@@ -1,0 +1,117 @@
+"""Planning and deciding without a model: questions split by rule, further queries from gaps and from found names."""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+
+from services.planner.engines.brief import Brief
+from services.planner.rules import Proposal
+from shared.contracts.evidence import Evidence
+from shared.contracts.plan import Plan, PlannedSection, Question, SearchTask
+from shared.domain.questions import asked, split_question
+from shared.domain.text import content_terms
+from shared.ports.materials import RunFacts
+
+MAX_QUESTIONS = 7
+RESULTS = 10
+NAMES_PER_QUESTION = 3
+"""Names that are followed for one question after one iteration."""
+
+_NAME = re.compile(r"(?<![.!?]\s)(?<!^)\b[A-Z][\w'’-]+(?:\s+[A-Z][\w'’-]+)*")
+_TITLE_CHARS = 120
+
+
+class ExtractivePlanner:
+    """See `services.planner.engines.PlannerEngine`."""
+
+    def plan(self, facts: RunFacts) -> Plan:
+        """Make one question, one search and one section of each part of the objective."""
+        parts = split_question(facts.request.objective)[:MAX_QUESTIONS]
+        questions = tuple(Question(id=f"q{n}", text=part[:2000]) for n, part in enumerate(parts, start=1))
+        return Plan(
+            title=_title(facts.request.objective),
+            objective=facts.request.objective,
+            questions=questions,
+            search_tasks=tuple(
+                SearchTask(question_ids=(q.id,), query=_query(q.text), endpoint="documents", result_count=RESULTS)
+                for q in questions
+            ),
+            writing_plan=tuple(
+                PlannedSection(id=f"s{n}", title=_title(q.text), question_ids=(q.id,))
+                for n, q in enumerate(questions, start=1)
+            ),
+            completion_criteria=("Every question has at least one supporting span.",),
+        )
+
+    def decide(self, brief: Brief) -> tuple[Proposal, ...]:
+        """Propose searches for contradictions, then for gaps, then along the names that the evidence brought up."""
+        return (*_about_contradictions(brief), *_about_gaps(brief), *_along_names(brief))
+
+
+def _about_contradictions(brief: Brief) -> Iterator[Proposal]:
+    """Ask for the scope of figures that do not agree."""
+    texts = {q.id: q.text for q in brief.plan.questions}
+    for contradiction in brief.contradictions:
+        for question_id in contradiction.question_ids:
+            query = f"{_query(texts[question_id])} total scope period definition correction"
+            yield Proposal(query, (question_id,), f"follows up the contradiction {contradiction.claim_key}")
+
+
+def _about_gaps(brief: Brief) -> Iterator[Proposal]:
+    """Ask again for what nothing was found about, in fewer words: the thing asked for, then the rest."""
+    for question in brief.plan.questions:
+        if question.id in brief.covered:
+            continue
+        own = asked(question.text)
+        words = content_words(question.text)
+        focused = [w for w in words if set(content_terms(w)) & own.focus]
+        plain = [w for w in words if set(content_terms(w)) & own.wanted]
+        for chosen in (focused, plain):
+            if chosen:
+                yield Proposal(" ".join(chosen), (question.id,), "nothing was found for the question yet")
+
+
+def _along_names(brief: Brief) -> Iterator[Proposal]:
+    """Follow names from the evidence of one question into the questions that point back to it, each in its turn."""
+    pointing = [q for q in brief.plan.questions if asked(q.text).context]
+    lanes = [_named_proposals(question, brief.evidence) for question in pointing]
+    for turn in zip_longest(*lanes):
+        yield from (proposal for proposal in turn if proposal is not None)
+
+
+def _named_proposals(question: Question, evidence: tuple[Evidence, ...]) -> list[Proposal]:
+    own = asked(question.text)
+    words = " ".join(w for w in content_words(question.text) if set(content_terms(w)) & own.wanted)
+    others = [e for e in evidence if question.id not in e.question_ids]
+    return [
+        Proposal(f"{name} {words}", (question.id,), f"the evidence names {name}")
+        for name in _names(others, own.context)
+        if not set(content_terms(name)) <= own.context | own.wanted
+    ][:NAMES_PER_QUESTION]
+
+
+def _names(evidence: Sequence[Evidence], context: frozenset[str]) -> list[str]:
+    """Return the names in the evidence, those beside what the question points back to first, then by relevance."""
+    best: dict[str, tuple[int, int]] = {}
+    for item in evidence:
+        beside = len(context & set(content_terms(item.excerpt)))
+        for name in _NAME.findall(item.excerpt):
+            best[name] = max(best.get(name, (0, 0)), (beside, item.relevance_bp))
+    return sorted(best, key=lambda name: (best[name], name), reverse=True)
+
+
+def content_words(text: str) -> list[str]:
+    """Return the words of a text that search terms are made of, as they are written."""
+    return [word.strip(".,;:?!()\"'’") for word in text.split() if content_terms(word)]
+
+
+def _query(question: str) -> str:
+    """Return the question as a query: without the frame that says what it is about, but with its words."""
+    return re.sub(r"^About ([^:?]+): ", r"\1 ", question).strip(" ?")[:1000]
+
+
+def _title(text: str) -> str:
+    line = " ".join(text.split()).rstrip("?？ ")
+    if len(line) <= _TITLE_CHARS:
+        return line
+    return line[:_TITLE_CHARS].rpartition(" ")[0] + " …"

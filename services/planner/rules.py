@@ -1,0 +1,90 @@
+"""Pure rules of the planner: what may be searched next, which sources are copies, which evidence does not agree."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from shared.contracts.evidence import Source
+from shared.domain.dedupe import Signature, clusters
+from shared.domain.questions import fingerprint, is_repeat
+
+MAX_ACTIONS = 3
+"""Actions that one decision may take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A search that an engine proposes, and why."""
+
+    query: str
+    question_ids: tuple[str, ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A proposal that was not followed, and the rule that says so."""
+
+    query: str
+    rule: str
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What became of an engine's proposals."""
+
+    accepted: tuple[Proposal, ...]
+    rejected: tuple[Rejected, ...]
+
+
+def judge_proposals(
+    proposals: Iterable[Proposal], question_ids: frozenset[str], earlier: Sequence[str], searches_left: int
+) -> Judged:
+    """Accept at most three proposals that name known questions, are affordable and repeat no earlier query."""
+    seen = [fingerprint(query) for query in earlier]
+    accepted: list[Proposal] = []
+    rejected: list[Rejected] = []
+    for proposal in proposals:
+        rule = None
+        if not set(proposal.question_ids) <= question_ids:
+            rule = "unknown_question"
+        elif is_repeat(proposal.query, seen):
+            rule = "repeats_a_query"
+        elif len(accepted) >= min(MAX_ACTIONS, searches_left):
+            rule = "not_affordable_now"
+        if rule is not None:
+            rejected.append(Rejected(proposal.query, rule))
+            continue
+        seen.append(fingerprint(proposal.query))
+        accepted.append(proposal)
+    return Judged(tuple(accepted), tuple(rejected))
+
+
+def action_of(proposal: Proposal, endpoint: str, results: int) -> dict[str, Any]:
+    """Return the action as a decision's result holds it."""
+    return {
+        "action": "search",
+        "query": proposal.query,
+        "question_ids": list(proposal.question_ids),
+        "endpoint": endpoint,
+        "results": results,
+        "reason": proposal.reason,
+    }
+
+
+def independence(sources: Sequence[Source], signatures: Mapping[str, Signature]) -> tuple[Source, ...]:
+    """Return the sources whose independence cluster changed: copies of one text share a cluster.
+
+    ``signatures`` maps snapshot sha256 to its sketch.
+    """
+    known = {
+        s.source_id: signatures[s.snapshot_sha256]
+        for s in sources
+        if s.snapshot_sha256 and s.snapshot_sha256 in signatures
+    }
+    cluster = clusters(known)
+    return tuple(
+        s.model_copy(update={"independence_cluster": cluster[s.source_id]})
+        for s in sources
+        if s.source_id in cluster and s.independence_cluster != cluster[s.source_id]
+    )

@@ -1,0 +1,6 @@
+"""Which handler answers which kind of step."""
+
+from services.planner import handlers
+from shared.domain.states import StepKind
+
+TASKS = {StepKind.PLAN: handlers.plan, StepKind.DECIDE: handlers.decide}

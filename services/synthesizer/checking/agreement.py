@@ -1,0 +1,157 @@
+"""Second pass over the rows: the gate says the same again, and the report is what follows from its rows."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from services.synthesizer.checking.contents import Contents
+from services.synthesizer.checking.faults import Fault
+from services.synthesizer.gate.context import GateContext, gate_context
+from services.synthesizer.gate.exists import check_exists, delivered, sound_snapshots
+from services.synthesizer.gate.judge import is_analysis, judge_all
+from services.synthesizer.gate.numbers import check_numbers
+from services.synthesizer.gate.support import VERIFIER, VERIFIER_VERSION
+from services.synthesizer.rendering.bundle import FETCHES, REPORT, REPORT_HTML, REPORT_MD, VERDICTS
+from services.synthesizer.rendering.html import render_html
+from services.synthesizer.rendering.markdown import render_markdown
+from services.synthesizer.rules.assembly import rate, source_mix
+from services.synthesizer.rules.citing import all_statements, cited_ids, number, statements_of
+from services.synthesizer.rules.confidence import confidence_of
+from shared.contracts.report import Report, Statement, VerdictRow
+
+NO_MODEL = frozenset({"extractive"})
+"""Engines that ask no model: each of their verdicts has to be repeatable."""
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """What disagrees, and how many verdicts were computed again."""
+
+    faults: tuple[Fault, ...]
+    recomputed: int
+
+
+def check_agreement(contents: Contents) -> Agreement:
+    """Compare the rows of a bundle, whose references all resolve, with what follows from them."""
+    stands = {s.id: s for s in all_statements(contents.report)}
+    context = gate_context(contents.evidence, contents.snapshots, contents.sources, contents.fetches)
+    repeatable = [row for row in contents.verdicts if row.repeatable]
+    faults = (
+        *(fault for row in contents.verdicts for fault in _row_faults(row, contents.report)),
+        *_statement_faults(contents, stands),
+        *_verdict_faults(repeatable, stands, context),
+        *_mechanical_faults(contents, stands, context),
+        *_fetch_faults(contents),
+        *_report_faults(contents, stands),
+    )
+    return Agreement(faults, len(repeatable))
+
+
+def rendering_faults(contents: Contents, files: Mapping[str, bytes]) -> Iterator[Fault]:
+    """Yield the renderings that are not what the report renders to; ask for the same renderer version only."""
+    rendered = {
+        REPORT_MD: render_markdown(contents.report, contents.evidence, contents.sources),
+        REPORT_HTML: render_html(contents.report, contents.evidence, contents.sources),
+    }
+    for path, text in rendered.items():
+        if files[path] != text.encode():
+            yield Fault(path, "not_the_report", "The file is not what the report renders to.")
+
+
+def _row_faults(row: VerdictRow, report: Report) -> Iterator[Fault]:
+    """Yield what is wrong with a verdict by itself."""
+    if row.emitted is not (row.verdict == "supported"):
+        yield Fault(VERDICTS, "emitted", f"{row.statement_id} is {row.verdict}, and emitted is {row.emitted}.")
+    if row.repeatable and (row.verifier, row.verifier_version) != (VERIFIER, VERIFIER_VERSION):
+        yield Fault(VERDICTS, "unknown_verifier", f"{row.statement_id}: {row.verifier} cannot be repeated here.")
+    if row.emitted and not row.repeatable and report.engine in NO_MODEL:
+        yield Fault(
+            VERDICTS, "not_repeatable", f"{row.statement_id}: the engine asks no model, so this can be repeated."
+        )
+
+
+def _statement_faults(contents: Contents, stands: Mapping[str, Statement]) -> Iterator[Fault]:
+    """Yield the statements whose verdict does not let them stand, and the emitted ones that do not."""
+    rows = {row.statement_id: row for row in contents.verdicts}
+    for statement in stands.values():
+        row = rows[statement.id]
+        if not row.emitted:
+            yield Fault(REPORT, "not_supported", f"{statement.id} stands in the report, but is {row.verdict}.")
+        if row.text != statement.text:
+            yield Fault(REPORT, "other_text", f"{statement.id} does not have the text that was checked.")
+        if row.evidence_ids != statement.evidence_ids:
+            yield Fault(REPORT, "other_evidence", f"{statement.id} does not cite the evidence that was checked.")
+    written = {s.id for section in contents.report.sections for block in section.blocks for s in statements_of(block)}
+    for row in contents.verdicts:
+        if row.emitted and row.statement_id not in written:
+            yield Fault(VERDICTS, "not_in_report", f"{row.statement_id} is emitted, but in no section of the report.")
+
+
+def _verdict_faults(rows: list[VerdictRow], stands: Mapping[str, Statement], context: GateContext) -> Iterator[Fault]:
+    """Yield the repeatable verdicts that the gate does not give again."""
+    statements = [stands.get(row.statement_id) or _dropped(row) for row in rows]
+    for row, again in zip(rows, judge_all(statements, context), strict=True):
+        before = (row.verdict, row.evidence_ids, row.checks, row.emitted)
+        if before != (again.verdict, again.evidence_ids, again.checks, again.emitted):
+            why = "; ".join(again.reasons) or "it passes"
+            detail = f"{row.statement_id} is recorded as {row.verdict}, but checked again {again.verdict}: {why}."
+            yield Fault(VERDICTS, "other_verdict", detail)
+
+
+def _dropped(row: VerdictRow) -> Statement:
+    """Return a statement that is not in the report, as its verdict keeps it."""
+    return Statement(id=row.statement_id, kind="finding", text=row.text, evidence_ids=row.evidence_ids)
+
+
+def _mechanical_faults(contents: Contents, stands: Mapping[str, Statement], context: GateContext) -> Iterator[Fault]:
+    """Yield what a model let pass although the checks that need none refuse it."""
+    sound = sound_snapshots(context, context.evidence)
+    by_model = (stands[r.statement_id] for r in contents.verdicts if not r.repeatable and r.statement_id in stands)
+    for statement in by_model:
+        rests_on = (stands[i] for i in statement.statement_ids) if is_analysis(statement) else (statement,)
+        cited = tuple(dict.fromkeys(i for s in (*rests_on, statement) for i in s.evidence_ids))
+        exists = check_exists(cited, context, sound)
+        numbers = check_numbers(statement, {i: context.evidence[i].excerpt for i in cited})
+        for reason in (*exists.reasons, *numbers.reasons):
+            yield Fault(VERDICTS, "other_verdict", f"{statement.id}: {reason}.")
+
+
+def _fetch_faults(contents: Contents) -> Iterator[Fault]:
+    """Yield the cited sources that no fetch of the run delivered."""
+    sources = {s.source_id: s for s in contents.sources}
+    evidence = {e.evidence_id: e for e in contents.evidence}
+    for source_id in dict.fromkeys(evidence[i].source_id for i in cited_ids(contents.report)):
+        content = sources[source_id].content_sha256
+        if content is None or not any(f.source_id == source_id and delivered(f, content) for f in contents.fetches):
+            yield Fault(FETCHES, "no_fetch", f"The cited source {source_id} has no fetch that delivered it.")
+
+
+def _report_faults(contents: Contents, stands: Mapping[str, Statement]) -> Iterator[Fault]:
+    """Yield the computed parts of the report that do not follow from the rest."""
+    report = contents.report
+    evidence = {e.evidence_id: e for e in contents.evidence}
+    sources = {s.source_id: s for s in contents.sources}
+    if report.citations != number(cited_ids(report), evidence):
+        yield Fault(REPORT, "citations", "The citations are not those of the statements and conflicts, in their order.")
+    elif report.source_mix != source_mix(report.citations, sources):
+        yield Fault(REPORT, "source_mix", "The source mix is not that of the cited sources.")
+    contested = frozenset(i for c in report.contradictions if c.resolution == "unresolved" for i in c.evidence_ids)
+    for statement in stands.values():
+        cited = [evidence[i] for i in statement.evidence_ids]
+        if statement.kind == "finding" and statement.confidence != confidence_of(cited, sources, contested):
+            yield Fault(REPORT, "confidence", f"The confidence of {statement.id} is not what its sources give it.")
+    if report.status == "completed" and not any(s.kind == "finding" for s in stands.values()):
+        yield Fault(REPORT, "status", "A report without a finding cannot be completed.")
+    yield from _figure_faults(contents)
+
+
+def _figure_faults(contents: Contents) -> Iterator[Fault]:
+    """Yield headline figures that the verdicts do not bear out."""
+    summary, rows = contents.report.verification, contents.verdicts
+    emitted = sum(row.emitted for row in rows)
+    if (summary.statements, summary.emitted, summary.dropped) != (len(rows), emitted, len(rows) - emitted):
+        yield Fault(REPORT, "figures", "The counts of statements are not those of the verdicts.")
+    only_findings = contents.report.engine in NO_MODEL
+    if only_findings and summary.sentence_support_rate != rate(emitted, len(rows)):
+        yield Fault(REPORT, "figures", "The sentence support rate is not that of the verdicts.")
+    if not 0 <= summary.citation_support_rate <= 1:
+        yield Fault(REPORT, "figures", "The citation support rate does not lie between 0 and 1.")

@@ -1,0 +1,33 @@
+"""Synthesis without a model: sections by question, verbatim sentences, support by containment."""
+
+from collections.abc import Mapping, Sequence
+
+from services.synthesizer.gate.context import GateContext
+from services.synthesizer.gate.judge import judge_all
+from services.synthesizer.rules.selection import outline
+from services.synthesizer.rules.writing import SectionTask, verbatim_drafts
+from shared.contracts.evidence import Evidence, Source
+from shared.contracts.plan import Plan
+from shared.contracts.report import Draft, Statement, VerdictRow
+from shared.domain.budget import Depth
+from shared.ports.cpu import Cpu, CpuLimits
+
+VERIFY_LIMITS = CpuLimits(wall_s=90, cpu_s=60, memory_bytes=2_000_000_000)
+
+
+class ExtractiveSynthesis:
+    """See `services.synthesizer.engines.SynthesisEngine`."""
+
+    def outline(
+        self, plan: Plan, evidence: Sequence[Evidence], sources: Mapping[str, Source], depth: Depth
+    ) -> dict[str, tuple[str, ...]]:
+        """Share the evidence out by the questions of the sections, the most relevant first."""
+        return outline(plan, evidence, sources, depth)
+
+    def write(self, task: SectionTask) -> tuple[Draft, ...]:
+        """Draft the sentences of the section's evidence, word for word."""
+        return verbatim_drafts(task)
+
+    def verify(self, statements: Sequence[Statement], context: GateContext, cpu: Cpu) -> tuple[VerdictRow, ...]:
+        """Judge the statements in a limited subprocess."""
+        return cpu.run(judge_all, tuple(statements), context, limits=VERIFY_LIMITS)

@@ -1,0 +1,198 @@
+"""What the synthesizer does with a step: outline the report, write a section, verify it, assemble the whole."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+
+from services.synthesizer.engines import engine_of
+from services.synthesizer.gate.context import GateContext, gate_context
+from services.synthesizer.gate.exists import check_exists, sound_snapshots
+from services.synthesizer.gate.judge import unverified
+from services.synthesizer.rendering.bundle import BundleInput, bundle_files, write_bundle
+from services.synthesizer.rules.assembly import Assembled, Material
+from services.synthesizer.rules.assembly import assemble as assemble_report
+from services.synthesizer.rules.independence import changed, with_duplicates
+from services.synthesizer.rules.methodology import counted
+from services.synthesizer.rules.selection import usable
+from services.synthesizer.rules.writing import SectionTask
+from shared.contracts.events import NewEvent
+from shared.contracts.evidence import Evidence, Source
+from shared.contracts.plan import Plan
+from shared.contracts.report import Statement, VerdictRow
+from shared.domain.dedupe import Signature
+from shared.domain.errors import Permanent
+from shared.ports.cpu import Cpu, CpuLimitExceeded, CpuTaskCrashed
+from shared.ports.ledger import Lease, Outcome, ReportFile
+from shared.ports.materials import Materials, RunFacts, Snapshots
+
+DEFAULT_LANGUAGE = "en"
+
+TRIES_BEFORE_UNVERIFIED = 2
+"""Attempts at which statements whose check crashes are marked as unverified, so that the report can be made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deps:
+    """What the synthesizer's handlers are given."""
+
+    materials: Materials
+    snapshots: Snapshots
+    cpu: Cpu
+
+
+def outline(deps: Deps, lease: Lease) -> Outcome:
+    """Settle which sources are copies, and share the evidence out to the sections."""
+    facts = deps.materials.facts(lease.run_id)
+    before = deps.materials.sources(lease.run_id)
+    after = with_duplicates(before, _signatures(deps, lease, before))
+    sources = {s.source_id: s for s in after}
+    evidence = usable(deps.materials.evidence(lease.run_id), sources, facts.request.as_of)
+    cards = engine_of(facts.engine).outline(_plan(facts), evidence, sources, facts.request.depth)
+    return Outcome(
+        summary=f"Outlined {counted(len(cards), 'section')} from {counted(sum(map(len, cards.values())), 'passage')}.",
+        result={"sections": list(cards), "cards": {section: list(ids) for section, ids in cards.items()}},
+        sources=changed(before, after),
+    )
+
+
+def write_section(deps: Deps, lease: Lease) -> Outcome:
+    """Draft the statements of one section from the evidence that the outline gave it."""
+    facts = deps.materials.facts(lease.run_id)
+    section_id = str(lease.inputs["section_id"])
+    cards = deps.materials.step_result(lease.run_id, "outline")["cards"]
+    evidence = {e.evidence_id: e for e in deps.materials.evidence(lease.run_id)}
+    chosen = tuple(evidence[i] for i in cards.get(section_id, ()))
+    drafts = engine_of(facts.engine).write(SectionTask(lease.run_id, lease.epoch, section_id, chosen))
+    return Outcome(
+        summary=f"Drafted {counted(len(drafts), 'sentence')} for section {section_id}.",
+        result={"drafts": len(drafts)},
+        drafts=drafts,
+    )
+
+
+def verify(deps: Deps, lease: Lease) -> Outcome:
+    """Put the drafted statements of one section through the gate."""
+    facts = deps.materials.facts(lease.run_id)
+    drafts = deps.materials.drafts(lease.run_id, str(lease.inputs["section_id"]))
+    statements = tuple(d.statement for d in drafts)
+    rows = _judged(deps, lease, facts.engine, statements) if statements else ()
+    emitted = sum(row.emitted for row in rows)
+    return Outcome(
+        summary=f"Checked {counted(len(rows), 'sentence')}: {emitted} supported.",
+        result={"statements": len(rows), "emitted": emitted},
+        verdicts=rows,
+    )
+
+
+def assemble(deps: Deps, lease: Lease) -> Outcome:
+    """Make the report of what passed, render it, and account for what was dropped."""
+    facts = deps.materials.facts(lease.run_id)
+    context = _context(deps, lease, deps.materials.evidence(lease.run_id))
+    made = assemble_report(_material(deps, lease, facts, context))
+    status = made.report.status
+    ready = {"report_version": facts.report_version + 1, "terminal_status": status}
+    return Outcome(
+        summary=f"Assembled the report: {counted(made.findings, 'finding')}, {counted(len(made.report.gaps), 'gap')}.",
+        result={"findings": made.findings, "terminal_status": status},
+        verdicts=made.unverified,
+        report=made.report,
+        files=_files(deps, lease, made, context),
+        events=(*_dropped(made.verdicts), NewEvent(type="report_ready", payload=ready)),
+    )
+
+
+def _plan(facts: RunFacts) -> Plan:
+    if facts.plan is None:
+        raise Permanent("no_plan", "The run has no plan to write by.")
+    return facts.plan
+
+
+def _signatures(deps: Deps, lease: Lease, sources: Iterable[Source]) -> dict[str, Signature]:
+    """Return the sketch of each source's text; one snapshot is held in memory at a time."""
+    found: dict[str, Signature] = {}
+    for source in sources:
+        snapshot = deps.snapshots.get(lease.owner_id, source.snapshot_sha256) if source.snapshot_sha256 else None
+        if snapshot is not None:
+            found[source.source_id] = snapshot.signature
+    return found
+
+
+def _context(deps: Deps, lease: Lease, evidence: Sequence[Evidence]) -> GateContext:
+    """Return what the gate needs to judge statements that rest on this evidence."""
+    texts: dict[str, str] = {}
+    for sha256 in sorted({e.snapshot_sha256 for e in evidence}):
+        snapshot = deps.snapshots.get(lease.owner_id, sha256)
+        if snapshot is not None:
+            texts[sha256] = snapshot.text
+    wanted = {e.source_id for e in evidence}
+    sources = (s for s in deps.materials.sources(lease.run_id) if s.source_id in wanted)
+    fetches = (f for f in deps.materials.fetches(lease.run_id) if f.source_id in wanted)
+    return gate_context(evidence, texts, sources, fetches)
+
+
+def _judged(deps: Deps, lease: Lease, engine: str, statements: Sequence[Statement]) -> tuple[VerdictRow, ...]:
+    """Ask the gate; where the check itself cannot be done, say so of each statement instead of losing the run."""
+    cited = {i for s in statements for i in s.evidence_ids}
+    evidence = tuple(e for e in deps.materials.evidence(lease.run_id) if e.evidence_id in cited)
+    try:
+        return engine_of(engine).verify(statements, _context(deps, lease, evidence), deps.cpu)
+    except CpuLimitExceeded as error:
+        reason = str(error)
+    except CpuTaskCrashed as error:
+        if lease.attempt < TRIES_BEFORE_UNVERIFIED:
+            raise
+        reason = str(error)
+    return tuple(unverified(s, f"it could not be checked: {reason}") for s in statements)
+
+
+def _material(deps: Deps, lease: Lease, facts: RunFacts, context: GateContext) -> Material:
+    materials, request = deps.materials, facts.request
+    evidence = tuple(context.evidence.values())
+    sources = materials.sources(lease.run_id)
+    usable_now = usable(evidence, {s.source_id: s for s in sources}, request.as_of)
+    sound = sound_snapshots(context, context.evidence)
+    cut_short = lease.inputs["terminal_status"] != "completed"
+    return Material(
+        run_id=lease.run_id,
+        question=request.objective,
+        language=request.language or DEFAULT_LANGUAGE,
+        as_of=request.as_of,
+        engine=facts.engine,
+        terminal_status="budget_exhausted" if cut_short else "completed",
+        stop_reason=facts.stop_reason,
+        plan=_plan(facts),
+        drafts=materials.drafts(lease.run_id),
+        verdicts=materials.verdicts(lease.run_id),
+        evidence=evidence,
+        citable=frozenset(e.evidence_id for e in usable_now if check_exists((e.evidence_id,), context, sound).passed),
+        sources=sources,
+        contradictions=materials.contradictions(lease.run_id),
+        searches=len(materials.queries(lease.run_id)),
+        usage=asdict(materials.view(lease.run_id).usage),
+    )
+
+
+def _files(deps: Deps, lease: Lease, made: Assembled, context: GateContext) -> tuple[ReportFile, ...]:
+    """Render the report; its bundle holds the same Markdown and HTML."""
+    parts = BundleInput(
+        report=made.report,
+        evidence=tuple(context.evidence.values()),
+        sources=deps.materials.sources(lease.run_id),
+        fetches=deps.materials.fetches(lease.run_id),
+        verdicts=made.verdicts,
+        snapshots=context.snapshots,
+        run_id=lease.run_id,
+        created_at=deps.materials.now(),
+    )
+    files = bundle_files(parts)
+    return (
+        ReportFile("md", "text/markdown; charset=utf-8", files["report.md"]),
+        ReportFile("html", "text/html; charset=utf-8", files["report.html"]),
+        ReportFile("bundle", "application/zip", write_bundle(files)),
+    )
+
+
+def _dropped(rows: Iterable[VerdictRow]) -> Iterable[NewEvent]:
+    for row in rows:
+        if not row.emitted:
+            payload = {"statement_id": row.statement_id, "verdict": row.verdict}
+            yield NewEvent(type="statement_dropped", payload=payload)

@@ -1,0 +1,235 @@
+"""Putting the report together from what passed the gate."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from services.synthesizer.gate.judge import unverified
+from services.synthesizer.gate.support import VERIFIER, VERIFIER_VERSION
+from services.synthesizer.rules.answers import Known, bears_on, executive_summary, short_answer
+from services.synthesizer.rules.citing import cited_ids, number
+from services.synthesizer.rules.confidence import confidence_of, contested_evidence
+from services.synthesizer.rules.methodology import Course, methodology
+from services.synthesizer.rules.selection import published_after, section_questions
+from shared.contracts.evidence import Contradiction, Evidence, Source
+from shared.contracts.plan import Plan
+from shared.contracts.report import (
+    Citation,
+    ContradictionRow,
+    Draft,
+    Gap,
+    ListBlock,
+    Report,
+    Section,
+    Statement,
+    VerdictRow,
+    VerificationSummary,
+)
+
+TerminalStatus = Literal["completed", "budget_exhausted"]
+
+UNREADABLE_SHOWN = 20
+"""Sources that could not be read which a report names one by one."""
+
+_NOT_READ = frozenset({"blocked", "failed", "unsupported"})
+_READ = frozenset({"fetched", "duplicate"})
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """Everything that a report is made of. ``citable`` is the evidence that conflicts may cite: it stands the gate."""
+
+    run_id: str
+    question: str
+    language: str
+    as_of: str | None
+    engine: str
+    terminal_status: TerminalStatus
+    stop_reason: str | None
+    plan: Plan
+    drafts: tuple[Draft, ...]
+    verdicts: tuple[VerdictRow, ...]
+    evidence: tuple[Evidence, ...]
+    citable: frozenset[str]
+    sources: tuple[Source, ...]
+    contradictions: tuple[Contradiction, ...]
+    searches: int
+    usage: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Assembled:
+    """The report, its emitted findings counted, one verdict for every draft, and those that no verifier gave."""
+
+    report: Report
+    findings: int
+    verdicts: tuple[VerdictRow, ...]
+    unverified: tuple[VerdictRow, ...]
+
+
+def assemble(material: Material) -> Assembled:
+    """Return the report with what passed, and account for what did not."""
+    sources = {s.source_id: s for s in material.sources}
+    evidence = {e.evidence_id: e for e in material.evidence}
+    contradictions = _citable(material.contradictions, material.citable)
+    known = Known(evidence, sources, contradictions)
+    rows, missing = _rows(material.drafts, material.verdicts)
+    emitted = tuple(_emitted(material.drafts, rows, known))
+    findings = [d.statement for d in emitted if d.statement.kind == "finding"]
+    summary = verification_summary(material.drafts, rows)
+    answer = short_answer(material.plan, findings, known)
+    report = Report(
+        run_id=material.run_id,
+        title=material.plan.title,
+        question=material.question,
+        language=material.language,
+        as_of=material.as_of,
+        status=material.terminal_status if findings else "budget_exhausted",
+        engine=material.engine,
+        short_answer=answer,
+        executive_summary=executive_summary(material.plan, findings, known, answer),
+        sections=tuple(_sections(material.plan, emitted, evidence)),
+        contradictions=tuple(_conflict(c) for c in contradictions),
+        gaps=tuple(_gaps(material, findings, evidence)),
+        methodology=methodology(_course(material), summary),
+        citations=(),
+        verification=summary,
+        usage=dict(material.usage),
+    )
+    citations = number(cited_ids(report), evidence)
+    report = report.model_copy(update={"citations": citations, "source_mix": source_mix(citations, sources)})
+    return Assembled(report, len(findings), tuple(rows.values()), missing)
+
+
+def verification_summary(drafts: Sequence[Draft], rows: Mapping[str, VerdictRow]) -> VerificationSummary:
+    """Count how the drafts fared; the two rates are over all drafted findings, before anything was dropped."""
+    findings = [d.statement for d in drafts if d.statement.kind == "finding"]
+    supported = [s for s in findings if rows[s.id].emitted]
+    drafted = sum(len(s.evidence_ids) for s in findings)
+    kept = sum(len(rows[s.id].evidence_ids) for s in supported)
+    emitted = sum(rows[d.statement.id].emitted for d in drafts)
+    return VerificationSummary(
+        statements=len(drafts),
+        emitted=emitted,
+        dropped=len(drafts) - emitted,
+        sentence_support_rate=rate(len(supported), len(findings)),
+        citation_support_rate=rate(kept, drafted),
+    )
+
+
+def source_mix(citations: Sequence[Citation], sources: Mapping[str, Source]) -> dict[str, int]:
+    """Count the cited sources by class; a document of the user's whose class is unknown counts as "document"."""
+    mix = Counter(_class_of(sources[s]) for s in dict.fromkeys(c.source_id for c in citations))
+    return dict(sorted(mix.items()))
+
+
+def rate(part: int, whole: int) -> float:
+    """Return part of whole to four decimals; 0 of nothing is 0."""
+    return round(part / whole, 4) if whole else 0.0
+
+
+def _rows(
+    drafts: Sequence[Draft], verdicts: Sequence[VerdictRow]
+) -> tuple[dict[str, VerdictRow], tuple[VerdictRow, ...]]:
+    """Return one verdict for each draft, and those among them for drafts that were never checked."""
+    given = {v.statement_id: v for v in verdicts}
+    reason = "the run ended before it was checked"
+    missing = tuple(unverified(d.statement, reason) for d in drafts if d.statement.id not in given)
+    given |= {v.statement_id: v for v in missing}
+    return {d.statement.id: given[d.statement.id] for d in drafts}, missing
+
+
+def _emitted(drafts: Sequence[Draft], rows: Mapping[str, VerdictRow], known: Known) -> Iterator[Draft]:
+    """Yield the drafts that passed, with the citations that were kept and their confidence."""
+    contested = contested_evidence(known.contradictions)
+    for draft in drafts:
+        row = rows[draft.statement.id]
+        if row.emitted:
+            cited = [known.evidence[i] for i in row.evidence_ids]
+            sure = confidence_of(cited, known.sources, contested)
+            changes = {"evidence_ids": row.evidence_ids, "confidence": sure}
+            yield draft.model_copy(update={"statement": draft.statement.model_copy(update=changes)})
+
+
+def _sections(plan: Plan, emitted: Sequence[Draft], evidence: Mapping[str, Evidence]) -> Iterator[Section]:
+    """Yield the planned sections; one without questions and findings is left out."""
+    questions = section_questions(plan)
+    for planned in plan.writing_plan:
+        drafts = sorted((d for d in emitted if d.section_id == planned.id), key=lambda d: d.ordinal)
+        if drafts or questions[planned.id]:
+            blocks = tuple(_blocks(drafts, evidence))
+            yield Section(id=planned.id, title=planned.title, question_ids=questions[planned.id], blocks=blocks)
+
+
+def _blocks(drafts: Sequence[Draft], evidence: Mapping[str, Evidence]) -> Iterator[ListBlock]:
+    """Yield one list for each block; sentences that follow each other in the source share an item."""
+    blocks: dict[int, list[Statement]] = {}
+    for draft in drafts:
+        blocks.setdefault(draft.block, []).append(draft.statement)
+    for _, statements in sorted(blocks.items()):
+        items: list[list[Statement]] = []
+        for statement in statements:
+            if items and _follows(items[-1][-1], statement, evidence):
+                items[-1].append(statement)
+            else:
+                items.append([statement])
+        yield ListBlock(items=tuple(tuple(item) for item in items))
+
+
+def _follows(before: Statement, after: Statement, evidence: Mapping[str, Evidence]) -> bool:
+    """Tell whether two statements stand in the same evidence or in neighbouring segments of one snapshot."""
+    if not before.evidence_ids or not after.evidence_ids:
+        return False
+    one, two = evidence[before.evidence_ids[0]], evidence[after.evidence_ids[0]]
+    same_text = one.source_id == two.source_id and one.snapshot_sha256 == two.snapshot_sha256
+    return one.evidence_id == two.evidence_id or (same_text and one.segment_end == two.segment_start)
+
+
+def _citable(contradictions: Sequence[Contradiction], citable: frozenset[str]) -> tuple[Contradiction, ...]:
+    """Return the contradictions with the evidence that may be cited; a conflict needs two sides."""
+    left = (
+        c.model_copy(update={"evidence_ids": tuple(i for i in c.evidence_ids if i in citable)}) for c in contradictions
+    )
+    return tuple(c for c in left if len(c.evidence_ids) > 1)
+
+
+def _conflict(contradiction: Contradiction) -> ContradictionRow:
+    return ContradictionRow(
+        summary=contradiction.summary, evidence_ids=contradiction.evidence_ids, resolution=contradiction.resolution
+    )
+
+
+def _gaps(material: Material, findings: Sequence[Statement], evidence: Mapping[str, Evidence]) -> Iterator[Gap]:
+    """Yield what was asked and not found, then what could not be read."""
+    for question in material.plan.questions:
+        if not any(bears_on(s, question.id, evidence) for s in findings):
+            yield Gap(question_id=question.id, description=f"Not found: no checked passage answers “{question.text}”")
+    unreadable = [s for s in material.sources if s.status in _NOT_READ]
+    for source in unreadable[:UNREADABLE_SHOWN]:
+        why = f": {source.reason}" if source.reason else ""
+        yield Gap(question_id=None, description=f"Not read: {source.title or source.url}{why}")
+    if len(unreadable) > UNREADABLE_SHOWN:
+        yield Gap(question_id=None, description=f"Not read: {len(unreadable) - UNREADABLE_SHOWN} further sources")
+
+
+def _course(material: Material) -> Course:
+    read = [s for s in material.sources if s.status in _READ]
+    return Course(
+        engine=material.engine,
+        questions=len(material.plan.questions),
+        searches=material.searches,
+        found=len(material.sources),
+        read=len(read),
+        copies=sum(s.duplicate_of is not None for s in read),
+        evidence=len(material.evidence),
+        as_of=material.as_of,
+        published_later=sum(published_after(s.published_at, material.as_of) for s in read),
+        undated=sum(s.published_at is None for s in read),
+        stop_reason=material.stop_reason,
+        verifier=f"{VERIFIER} {VERIFIER_VERSION}",
+    )
+
+
+def _class_of(source: Source) -> str:
+    return "document" if source.kind == "document" and source.source_class == "unknown" else source.source_class

@@ -1,0 +1,101 @@
+"""The program's own sentences about how a report came to be."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from shared.contracts.report import VerificationSummary
+from shared.domain import stopping
+
+_ENGINES = {
+    "extractive": "Every finding is a sentence of a source, word for word; no language model wrote or judged it.",
+}
+_LIMITS = {
+    "elapsed_s": "time",
+    "iterations": "iterations",
+    "searches": "searches",
+    "fetches": "sources",
+    "run_chars": "text to read",
+}
+_STOPS = {
+    stopping.FINISHED: "every required question had evidence",
+    stopping.NO_NEW_INFORMATION: "three rounds in a row brought nothing new",
+    stopping.ONLY_DUPLICATES: "only searches that repeat earlier ones were left",
+    stopping.PROVIDER_FAILURES: "searching failed three times in a row",
+    stopping.NO_EVIDENCE: "nothing was found that could be reported",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """How a run went, in figures."""
+
+    engine: str
+    questions: int
+    searches: int
+    found: int
+    read: int
+    copies: int
+    evidence: int
+    as_of: str | None
+    published_later: int
+    undated: int
+    stop_reason: str | None
+    verifier: str
+
+
+def counted(number: int, noun: str, plural: str | None = None) -> str:
+    """Return a number with its noun: "1 source", "2 sources"."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def methodology(course: Course, summary: VerificationSummary) -> tuple[str, ...]:
+    """Return the sentences of the methodology."""
+    return tuple(_sentences(course, summary))
+
+
+def _sentences(course: Course, summary: VerificationSummary) -> Iterator[str]:
+    yield (
+        f"{counted(course.questions, 'question')} led to {counted(course.searches, 'search', 'searches')}, which found "
+        f"{counted(course.found, 'source')}; {counted(course.read, 'source')} could be read, and "
+        f"{counted(course.evidence, 'passage')} bore on the questions."
+    )
+    if course.copies:
+        one = course.copies == 1
+        yield (
+            f"{counted(course.copies, 'source')} {'is a copy of another' if one else 'are copies of others'} and "
+            f"{'was' if one else 'were'} not counted as confirmation."
+        )
+    yield from _about_time(course)
+    if course.engine in _ENGINES:
+        yield _ENGINES[course.engine]
+    dropped = f"{summary.dropped:,} did not and {'was' if summary.dropped == 1 else 'were'} left out"
+    yield (
+        f"Of {counted(summary.statements, 'drafted sentence')}, {summary.emitted:,} passed the check: its citations "
+        "lead to fetched texts, every figure and name stands there, and they support the sentence "
+        f"({course.verifier}); {dropped}."
+    )
+    stop = stop_in_words(course.stop_reason)
+    if stop:
+        yield f"Research stopped because {stop}."
+
+
+def _about_time(course: Course) -> Iterator[str]:
+    if course.as_of is None:
+        return
+    yield f"The report is as of {course.as_of}."
+    if course.published_later:
+        were = "was" if course.published_later == 1 else "were"
+        yield f"{counted(course.published_later, 'source')} published later {were} left out of the findings."
+    if course.undated:
+        were = "was" if course.undated == 1 else "were"
+        yield f"{counted(course.undated, 'source')} without a known date {were} kept."
+
+
+def stop_in_words(reason: str | None) -> str | None:
+    """Return why research stopped as the end of a sentence, or None where nothing is known or worth saying."""
+    if reason is None:
+        return None
+    kind, _, limit = reason.partition(":")
+    if kind == "budget":
+        return f"its limit on {_LIMITS.get(limit, limit)} was reached"
+    return _STOPS.get(reason)

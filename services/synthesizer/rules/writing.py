@@ -1,0 +1,63 @@
+"""Writing without a model: every statement is a sentence of its evidence, word for word."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from services.synthesizer.rules.sentences import sentences_of
+from shared.contracts.evidence import Evidence
+from shared.contracts.report import Draft, Statement
+from shared.domain.excerpts import folded
+from shared.domain.ids import digest_id
+
+
+@dataclass(frozen=True, slots=True)
+class SectionTask:
+    """A section to write and its evidence, in the order in which it is to be told."""
+
+    run_id: str
+    epoch: int
+    section_id: str
+    evidence: tuple[Evidence, ...]
+
+
+def statement_id(run_id: str, epoch: int, section_id: str, ordinal: int) -> str:
+    """Return the id of the statement at this place; writing the section again gives the same one."""
+    return digest_id("stm", run_id, str(epoch), section_id, str(ordinal))
+
+
+def verbatim_drafts(task: SectionTask) -> tuple[Draft, ...]:
+    """Return one draft for each different sentence of the evidence; its blocks follow the sources.
+
+    A sentence that another piece of evidence holds too is drafted once and cites both.
+    """
+    texts: dict[str, str] = {}
+    cited: dict[str, list[Evidence]] = {}
+    for evidence in task.evidence:
+        for sentence in sentences_of(evidence.excerpt):
+            key = folded(sentence)
+            texts.setdefault(key, sentence)
+            cited.setdefault(key, []).append(evidence)
+    blocks = _blocks([items[0] for items in cited.values()])
+    return tuple(
+        Draft(
+            section_id=task.section_id,
+            ordinal=ordinal,
+            block=block,
+            statement=Statement(
+                id=statement_id(task.run_id, task.epoch, task.section_id, ordinal),
+                kind="finding",
+                text=texts[key],
+                evidence_ids=tuple(dict.fromkeys(e.evidence_id for e in cited[key])),
+            ),
+        )
+        for ordinal, (key, block) in enumerate(zip(cited, blocks, strict=True))
+    )
+
+
+def _blocks(evidence: Sequence[Evidence]) -> list[int]:
+    """Number the runs of evidence from one source."""
+    numbers: list[int] = []
+    for index, item in enumerate(evidence):
+        same = index > 0 and evidence[index - 1].source_id == item.source_id
+        numbers.append(numbers[-1] + (not same) if numbers else 0)
+    return numbers

@@ -1,0 +1,1 @@
+"""What two or more services use: rules, contracts, ports and their adapters."""

@@ -1,0 +1,162 @@
+"""The composition root: turns settings into live connections and adapters. Imported by entry points only."""
+
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from celery import Celery
+from redis import Redis
+
+from shared.adapters.cpu import ProcessCpu
+from shared.config.settings import Settings, load_settings
+from shared.db.content import PostgresBlobs, PostgresSnapshots
+from shared.db.controls import PostgresControls
+from shared.db.engine import Transactions, open_engine
+from shared.db.index import PostgresDocumentIndex
+from shared.db.ledger import LedgerLimits, PostgresLedger
+from shared.db.materials import PostgresMaterials
+from shared.db.read_model import PostgresReadModel
+from shared.db.receipts import PostgresReceipts
+from shared.db.sweep import PostgresSweep
+from shared.domain.errors import LeadlineError
+from shared.domain.states import StepKind
+from shared.events.watch import RedisWatch
+from shared.observability.logging import set_up_logging
+from shared.ports.cpu import Cpu
+from shared.queues.celery_app import WorkerLimits, build_app
+from shared.queues.runner import Handler, Heartbeat, Runner
+from shared.queues.signals import BrokerSignals
+from shared.queues.sweeper import Sweeper
+from shared.queues.worker import Worker, serve, worker_name
+
+HEARTBEATS_PER_LEASE = 4
+
+
+class SettingMissing(LeadlineError):
+    """A setting that this process cannot do without."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name} is not set: start everything with `leadline up`, or name the server to use.")
+
+
+@dataclass(frozen=True, slots=True)
+class Storage:
+    """Everything that stands on the database."""
+
+    transactions: Transactions
+    ledger: PostgresLedger
+    receipts: PostgresReceipts
+    materials: PostgresMaterials
+    snapshots: PostgresSnapshots
+    blobs: PostgresBlobs
+    index: PostgresDocumentIndex
+    controls: PostgresControls
+    reads: PostgresReadModel
+    sweep: PostgresSweep
+
+
+@dataclass(frozen=True, slots=True)
+class Broker:
+    """Everything that stands on the broker and on Redis."""
+
+    app: Celery
+    redis: Redis
+    signals: BrokerSignals
+
+
+@dataclass(frozen=True, slots=True)
+class GatewayParts:
+    """What the gateway is made of."""
+
+    storage: Storage
+    signals: BrokerSignals
+    watch: RedisWatch
+
+
+def open_storage(settings: Settings, pool_size: int) -> Storage:
+    """Connect to the database, lazily."""
+    if settings.database_url is None:
+        raise SettingMissing("LEADLINE_DATABASE_URL")
+    transactions = Transactions(open_engine(settings.database_url.get_secret_value(), pool_size=pool_size))
+    limits = LedgerLimits(settings.lease_seconds, settings.max_running_runs)
+    return Storage(
+        transactions=transactions,
+        ledger=PostgresLedger(transactions, limits),
+        receipts=PostgresReceipts(transactions),
+        materials=PostgresMaterials(transactions),
+        snapshots=PostgresSnapshots(transactions),
+        blobs=PostgresBlobs(transactions),
+        index=PostgresDocumentIndex(transactions),
+        controls=PostgresControls(transactions),
+        reads=PostgresReadModel(transactions),
+        sweep=PostgresSweep(transactions, limits),
+    )
+
+
+def open_broker(settings: Settings, name: str) -> Broker:
+    """Connect to the broker and to Redis, lazily."""
+    if settings.broker_url is None:
+        raise SettingMissing("LEADLINE_BROKER_URL")
+    if settings.redis_url is None:
+        raise SettingMissing("LEADLINE_REDIS_URL")
+    app = build_app(name, settings.broker_url.get_secret_value())
+    redis = Redis.from_url(
+        settings.redis_url.get_secret_value(),
+        socket_timeout=5.0,
+        socket_connect_timeout=2.0,
+        socket_keepalive=True,
+        health_check_interval=10,
+    )
+    return Broker(app, redis, BrokerSignals(app, redis))
+
+
+def gateway_parts(settings: Settings) -> GatewayParts:
+    """Return what the gateway is made of."""
+    set_up_logging(settings.log_level)
+    broker = open_broker(settings, "gateway")
+    return GatewayParts(open_storage(settings, pool_size=16), broker.signals, RedisWatch(broker.redis))
+
+
+def run_worker(
+    settings: Settings,
+    queue: str,
+    handlers: Mapping[StepKind, Handler],
+    make_deps: Callable[[Storage, Cpu], Any],
+) -> None:
+    """Run a worker of one queue until it is told to stop."""
+    set_up_logging(settings.log_level)
+    storage, broker = open_storage(settings, pool_size=settings.worker_threads), open_broker(settings, queue)
+    cpu = ProcessCpu(settings.cpu_processes)
+    heartbeat = Heartbeat(storage.ledger, settings.lease_seconds / HEARTBEATS_PER_LEASE)
+    runner = Runner(storage.ledger, broker.signals, heartbeat, handlers, worker_name(queue))
+    deps = make_deps(storage, cpu)
+
+    def close() -> None:
+        heartbeat.close()
+        cpu.close()
+        broker.signals.close()
+        storage.transactions.close()
+
+    worker = Worker(queue, lambda step_id: runner.run(step_id, deps), runner.hand_back_all, close)
+    serve(broker.app, worker, WorkerLimits(settings.worker_threads, settings.stop_grace_seconds), settings.log_level)
+
+
+def open_sweeper(settings: Settings) -> tuple[Sweeper, Callable[[], None]]:
+    """Return a sweeper and the function that frees what it holds."""
+    set_up_logging(settings.log_level)
+    storage, broker = open_storage(settings, pool_size=2), open_broker(settings, "sweeper")
+
+    def close() -> None:
+        broker.signals.close()
+        storage.transactions.close()
+
+    return Sweeper(storage.sweep, broker.signals, settings.sweep_seconds), close
+
+
+def worker_main(queue: str, handlers: Mapping[StepKind, Handler], make_deps: Callable[[Storage, Cpu], Any]) -> None:
+    """Run a worker with the settings of the environment; exit 2 with a sentence when one is missing."""
+    try:
+        run_worker(load_settings(), queue, handlers, make_deps)
+    except LeadlineError as error:
+        sys.exit(f"leadline {queue}: {error}")

@@ -1,0 +1,50 @@
+"""Every setting of the system, read once by the entry point of a process. The only file that reads the environment."""
+
+import os
+import sys
+from pathlib import Path
+
+from pydantic import Field, SecretStr
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+def _default_home() -> Path:
+    """Return the user's data folder for Leadline, as the platform has it."""
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Application Support" / "Leadline"
+    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "leadline"
+
+
+class Settings(BaseSettings):
+    """Frozen; a test passes another instance instead of changing this one. Names carry the prefix ``LEADLINE_``."""
+
+    model_config = SettingsConfigDict(env_prefix="LEADLINE_", frozen=True, extra="ignore")
+
+    home: Path = Field(default_factory=_default_home, description="Where the embedded stack keeps its data.")
+    database_url: SecretStr | None = Field(default=None, description="PostgreSQL instead of the embedded one.")
+    broker_url: SecretStr | None = Field(default=None, description="Celery broker instead of the embedded one.")
+    redis_url: SecretStr | None = Field(default=None, description="Redis for live progress.")
+    gateway_host: str = Field(default="127.0.0.1", description="Address that the gateway listens on.")
+    gateway_port: int = Field(default=0, ge=0, le=65535, description="Port of the gateway; 0 takes a free one.")
+    address: str | None = Field(default=None, description="Gateway that the command line talks to.")
+    lease_seconds: float = Field(
+        default=60.0, gt=0.0, description="Time without a heartbeat after which a step is due."
+    )
+    sweep_seconds: float = Field(default=1.0, gt=0.0, description="Longest time between two looks of the sweeper.")
+    worker_threads: int = Field(default=8, ge=1, le=256, description="Steps that one worker process runs at once.")
+    cpu_processes: int = Field(default=1, ge=1, le=64, description="Limited subprocesses of one worker for CPU work.")
+    stop_grace_seconds: float = Field(default=10.0, gt=0.0, description="Time for running steps when a worker stops.")
+    max_running_runs: int = Field(default=4, ge=1, description="Runs of one owner that research at once.")
+    max_document_bytes: int = Field(default=20_000_000, ge=1, description="Largest document that is taken in.")
+    gateway_threads: int = Field(default=64, ge=2, description="Requests and streams that a gateway serves at once.")
+    log_level: str = Field(default="INFO", description="DEBUG, INFO, WARNING or ERROR.")
+
+
+def load_settings() -> Settings:
+    """Read the environment."""
+    return Settings()
+
+
+def environment() -> dict[str, str]:
+    """Return a copy of the environment, for child processes."""
+    return dict(os.environ)

@@ -1,0 +1,54 @@
+"""The snapshot: the whole normalized text of what was read, with its maps."""
+
+from shared.contracts.base import Stored
+
+
+class HeadingMark(Stored):
+    """A heading and where its text stands."""
+
+    level: int
+    text: str
+    start: int
+    end: int
+
+
+class PageMark(Stored):
+    """A page of a PDF and the text on it."""
+
+    number: int
+    start: int
+    end: int
+
+
+class Snapshot(Stored):
+    """Text by content address: ``sha256`` is that of its UTF-8 bytes. ``segments`` are (start, end) pairs."""
+
+    sha256: str
+    text: str
+    segmenter_version: str
+    segments: tuple[tuple[int, int], ...]
+    headings: tuple[HeadingMark, ...] = ()
+    pages: tuple[PageMark, ...] = ()
+    truncated: bool = False
+    signature: tuple[int, ...] = ()
+
+
+class Parse(Stored):
+    """What reading some bytes gave: a snapshot or a reason why there is none, and the explicit metadata."""
+
+    content_sha256: str
+    reader_version: str
+    status: str
+    reason: str | None = None
+    mime: str | None = None
+    encoding: str | None = None
+    title: str | None = None
+    author: str | None = None
+    publisher: str | None = None
+    published_at: str | None = None
+    modified_at: str | None = None
+    canonical_url: str | None = None
+    language: str | None = None
+    snapshot_sha256: str | None = None
+    chars: int = 0
+    truncated: bool = False

@@ -1,0 +1,92 @@
+"""Connections: one engine per process, opened lazily, and transactions that survive a restart of the server."""
+
+import os
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import TypeVar
+
+from sqlalchemy import Engine, create_engine
+from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.orm import Session
+
+from shared.domain.errors import LeadlineError
+from shared.domain.ids import spell_id
+
+Result = TypeVar("Result")
+
+RETRIED_STATES = frozenset({"40001", "40P01", "55P03", "57014", "57P01", "57P02", "57P03", "08000", "08003", "08006"})
+"""SQLSTATEs after which the same transaction may work: serialization, deadlock, lock timeout, server restart."""
+
+CONNECT_TIMEOUT_S = 5
+STATEMENT_TIMEOUT_MS = 30_000
+LOCK_TIMEOUT_MS = 10_000
+
+
+class DatabaseUnreachable(LeadlineError):
+    """The database does not answer."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(f"The database cannot be reached ({detail}). Check LEADLINE_DATABASE_URL and that it runs.")
+
+
+def open_engine(url: str, *, pool_size: int) -> Engine:
+    """Return an engine with timeouts on everything; no connection is made before the first query."""
+    options = f"-c statement_timeout={STATEMENT_TIMEOUT_MS} -c lock_timeout={LOCK_TIMEOUT_MS} -c timezone=UTC"
+    return create_engine(
+        url,
+        pool_size=pool_size,
+        max_overflow=4,
+        pool_pre_ping=True,
+        pool_timeout=30,
+        connect_args={
+            "connect_timeout": CONNECT_TIMEOUT_S,
+            "options": options,
+            "keepalives_idle": 10,
+            "keepalives_interval": 5,
+            "keepalives_count": 3,
+            "tcp_user_timeout": 15_000,
+        },
+    )
+
+
+class Transactions:
+    """Runs functions in transactions of their own, again when the server went away or broke a deadlock."""
+
+    def __init__(self, engine: Engine, *, patience_s: float = 20.0) -> None:
+        self._engine, self._patience_s = engine, patience_s
+
+    def run(self, work: Callable[[Session], Result]) -> Result:
+        """Call ``work`` in a transaction and commit it; it may be called again, so it does nothing but SQL.
+
+        A COMMIT whose answer was lost is followed by another call: every write must be safe to repeat. Raises
+        `DatabaseUnreachable` after the patience of this object.
+        """
+        started, delay = time.monotonic(), 0.05
+        while True:
+            try:
+                with Session(self._engine, expire_on_commit=False) as session, session.begin():
+                    return work(session)
+            except DBAPIError as error:
+                if not _worth_repeating(error):
+                    raise
+                if time.monotonic() - started + delay > self._patience_s:
+                    raise DatabaseUnreachable(type(error.orig).__name__) from error
+                time.sleep(delay)
+                delay = min(delay * 2, 2.0)
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._engine.dispose()
+
+
+def _worth_repeating(error: DBAPIError) -> bool:
+    state = getattr(error.orig, "sqlstate", None)
+    if state is None:
+        return error.connection_invalidated or isinstance(error, OperationalError)
+    return state in RETRIED_STATES
+
+
+def new_id(prefix: str) -> str:
+    """Return a fresh id that sorts by its time of making."""
+    return spell_id(prefix, int(datetime.now(UTC).timestamp() * 1000), os.urandom(10))

@@ -1,0 +1,10 @@
+"""Alembic's entry: runs migrations over the connection that `shared.db.migrate` opened."""
+
+from alembic import context
+
+from shared.db.tables import Base
+
+connection = context.config.attributes["connection"]
+context.configure(connection=connection, target_metadata=Base.metadata, compare_type=True)
+with context.begin_transaction():
+    context.run_migrations()

@@ -1,0 +1,41 @@
+"""What a transaction has to say: events in gapless order, and the wake-ups to send once it has committed."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from shared.contracts.events import Event, EventType
+from shared.db.tables import EventRow, RunRow
+from shared.domain.ids import OwnerId, StepId
+from shared.domain.states import StepKind
+from shared.ports.ledger import Committed, WakeUp
+
+
+class Outbox:
+    """Events and wake-ups of one run in one transaction; the caller holds the run's row lock."""
+
+    def __init__(self, session: Session, run: RunRow, now: datetime) -> None:
+        self._session, self._run, self.now = session, run, now
+        self._events: list[Event] = []
+        self._wake_ups: list[WakeUp] = []
+        self._admit: OwnerId | None = None
+
+    def event(self, event_type: EventType, /, **payload: Any) -> None:
+        """Append an event under the run's next sequence number."""
+        self._run.last_seq += 1
+        seq = self._run.last_seq
+        self._session.add(EventRow(run_id=self._run.id, seq=seq, type=event_type, payload=payload, at=self.now))
+        self._events.append(Event(seq=seq, run_id=self._run.id, at=self.now, type=event_type, payload=payload))
+
+    def wake(self, step_id: StepId, kind: StepKind) -> None:
+        """Remember to wake the worker of a step."""
+        self._wake_ups.append(WakeUp(step_id, kind))
+
+    def admit(self, owner_id: OwnerId) -> None:
+        """Remember that a queued run of the owner may start."""
+        self._admit = owner_id
+
+    def committed(self) -> Committed:
+        """Return what may be sent after the commit."""
+        return Committed(tuple(self._wake_ups), tuple(self._events), self._admit)

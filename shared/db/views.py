@@ -1,0 +1,215 @@
+"""Reads a run the way the rules see it; the caller holds the run's lock when the view is to be acted on."""
+
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from shared.contracts.evidence import Contradiction
+from shared.contracts.plan import Plan
+from shared.db.tables import (
+    CandidacyRow,
+    ContradictionRow,
+    EvidenceRow,
+    IterationRow,
+    PlanRow,
+    RequestRow,
+    RunRow,
+    SourceRow,
+    StepRow,
+)
+from shared.domain.budget import Limits, Usage
+from shared.domain.evidence import RELEVANCE_BAR_BP
+from shared.domain.states import RunKind, RunStatus, StepKind, StepStatus
+from shared.domain.view import (
+    Candidate,
+    ContradictionView,
+    IngestCounts,
+    Knowledge,
+    PlanView,
+    QuestionView,
+    RunView,
+    Search,
+    StepView,
+)
+
+_RESULTS_SHOWN = (StepKind.DECIDE, StepKind.READ_SOURCE, StepKind.PARSE, StepKind.OUTLINE, StepKind.ASSEMBLE)
+
+
+def load_view(session: Session, run: RunRow, now: datetime, *, may_start: bool = False) -> RunView:
+    """Return the run of this row as the rules see it."""
+    kind, status = RunKind(run.kind), RunStatus(run.status)
+    limits = load_limits(session, run.id)
+    if kind is RunKind.INGEST:
+        return RunView(kind, status, limits, Usage(), ingest=_ingest_counts(session, run.id))
+    steps = _steps(session, run)
+    return RunView(
+        kind=kind,
+        status=status,
+        limits=limits,
+        usage=_usage(session, run, steps, now),
+        iteration=run.iteration,
+        auto_approve=run.auto_approve,
+        may_start=may_start,
+        plan=_plan(session, run),
+        steps=steps,
+        candidates=_candidates(session, run),
+        contradictions=load_contradictions(session, run),
+        knowledge=load_knowledge(session, run),
+        gains=tuple(
+            session.scalars(
+                select(IterationRow.gain)
+                .where(IterationRow.run_id == run.id, IterationRow.epoch == run.epoch)
+                .order_by(IterationRow.number)
+            )
+        ),
+        stop_reason=run.stop_reason,
+    )
+
+
+def load_limits(session: Session, run_id: str) -> Limits:
+    """Return the hard limits of a run."""
+    return Limits(**session.execute(select(RequestRow.limits).where(RequestRow.run_id == run_id)).scalar_one())
+
+
+def load_plan(session: Session, run: RunRow) -> Plan | None:
+    """Return the current version of the run's plan."""
+    body = session.scalar(select(PlanRow.body).where(PlanRow.run_id == run.id, PlanRow.version == run.plan_version))
+    return Plan.model_validate(body) if body is not None else None
+
+
+def load_knowledge(session: Session, run: RunRow) -> Knowledge:
+    """Count what the run knows: supporting evidence over the bar covers its questions."""
+    covered = session.scalars(
+        select(func.unnest(EvidenceRow.question_ids))
+        .distinct()
+        .where(
+            EvidenceRow.run_id == run.id,
+            EvidenceRow.stance == "supports",
+            EvidenceRow.relevance_bp >= RELEVANCE_BAR_BP,
+        )
+    ).all()
+    evidence = session.scalar(select(func.count()).where(EvidenceRow.run_id == run.id)) or 0
+    classes = session.scalar(
+        select(func.count(func.distinct(SourceRow.source_class))).where(
+            SourceRow.run_id == run.id, SourceRow.status == "fetched"
+        )
+    )
+    waiting = sum(not c.followed_up for c in load_contradictions(session, run))
+    return Knowledge(frozenset(covered), evidence, classes or 0, waiting)
+
+
+def load_contradictions(session: Session, run: RunRow) -> tuple[ContradictionView, ...]:
+    """Return the contradictions; one is followed up when an iteration after the one that found it has searched."""
+    rows = session.execute(
+        select(ContradictionRow.body, ContradictionRow.found_in)
+        .where(ContradictionRow.run_id == run.id)
+        .order_by(ContradictionRow.claim_key)
+    ).all()
+    found = [(Contradiction.model_validate(body), found_in) for body, found_in in rows]
+    return tuple(
+        ContradictionView(c.claim_key, c.central, c.followed_up or found_in <= _searched_iteration(session, run))
+        for c, found_in in found
+    )
+
+
+def _searched_iteration(session: Session, run: RunRow) -> int:
+    last = session.scalar(
+        select(func.max(StepRow.iteration)).where(
+            StepRow.run_id == run.id, StepRow.kind == StepKind.SEARCH, StepRow.status == StepStatus.COMPLETED
+        )
+    )
+    return last or 0
+
+
+def _steps(session: Session, run: RunRow) -> tuple[StepView, ...]:
+    """Return the steps of the epoch in an order that does not depend on when they were inserted."""
+    rows = session.execute(
+        select(StepRow)
+        .where(StepRow.run_id == run.id, StepRow.epoch == run.epoch)
+        .order_by(StepRow.iteration, StepRow.key)
+    ).scalars()
+    return tuple(
+        StepView(
+            key=row.key,
+            kind=StepKind(row.kind),
+            status=StepStatus(row.status),
+            iteration=row.iteration,
+            subject=row.subject,
+            result=row.result if row.kind in _RESULTS_SHOWN else {},
+            error=row.error,
+        )
+        for row in rows
+    )
+
+
+def _usage(session: Session, run: RunRow, steps: tuple[StepView, ...], now: datetime) -> Usage:
+    counted = [s for s in steps if s.status is not StepStatus.CANCELLED]
+    chars = sum(int(s.result.get("chars", 0)) for s in counted if s.kind is StepKind.PARSE)
+    elapsed = ((run.completed_at or now) - run.started_at).total_seconds() if run.started_at else 0.0
+    earlier = _earlier_epochs(session, run) if run.epoch > 1 else {}
+    return Usage(
+        iterations=run.iteration,
+        searches=sum(s.kind is StepKind.SEARCH for s in counted) + earlier.get(StepKind.SEARCH, 0),
+        fetches=sum(s.kind is StepKind.READ_SOURCE for s in counted) + earlier.get(StepKind.READ_SOURCE, 0),
+        elapsed_s=elapsed,
+        run_chars=chars,
+    )
+
+
+def _earlier_epochs(session: Session, run: RunRow) -> dict[str, int]:
+    rows = session.execute(
+        select(StepRow.kind, func.count())
+        .where(StepRow.run_id == run.id, StepRow.epoch < run.epoch, StepRow.status != StepStatus.CANCELLED)
+        .group_by(StepRow.kind)
+    ).all()
+    return dict(rows)
+
+
+def _candidates(session: Session, run: RunRow) -> tuple[Candidate, ...]:
+    document = SourceRow.body["document_id"].astext
+    rows = session.execute(
+        select(CandidacyRow.source_id, CandidacyRow.search_key, CandidacyRow.rank, document)
+        .join(SourceRow, SourceRow.id == CandidacyRow.source_id)
+        .where(CandidacyRow.run_id == run.id, CandidacyRow.epoch == run.epoch)
+        .order_by(CandidacyRow.search_key, CandidacyRow.rank)
+    ).all()
+    return tuple(Candidate(source_id, key, rank, document_id) for source_id, key, rank, document_id in rows)
+
+
+def _plan(session: Session, run: RunRow) -> PlanView | None:
+    plan = load_plan(session, run)
+    if plan is None:
+        return None
+    return PlanView(
+        tuple(QuestionView(q.id, q.text, q.priority == "required") for q in plan.questions),
+        tuple(Search(t.query, t.question_ids, t.endpoint, t.result_count) for t in plan.search_tasks),
+    )
+
+
+def _ingest_counts(session: Session, run_id: str) -> IngestCounts:
+    counts = dict(
+        session.execute(
+            select(StepRow.status, func.count()).where(StepRow.run_id == run_id).group_by(StepRow.status)
+        ).all()
+    )
+    error = session.scalar(
+        select(StepRow.error)
+        .where(StepRow.run_id == run_id, StepRow.status == StepStatus.FAILED)
+        .order_by(StepRow.id)
+        .limit(1)
+    )
+    still = counts.get(StepStatus.PENDING, 0) + counts.get(StepStatus.RUNNING, 0)
+    return IngestCounts(still, counts.get(StepStatus.COMPLETED, 0), counts.get(StepStatus.FAILED, 0), error)
+
+
+def knowledge_row(knowledge: Knowledge) -> dict[str, Any]:
+    """Return the JSON form of `Knowledge`."""
+    return {**asdict(knowledge), "covered": sorted(knowledge.covered)}
+
+
+def knowledge_of(row: dict[str, Any]) -> Knowledge:
+    """Read what `knowledge_row` wrote."""
+    return Knowledge(**{**row, "covered": frozenset(row["covered"])})

@@ -1,0 +1,288 @@
+"""The workflow: from what a run is to what comes next. There is no other place that decides."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from shared.domain.budget import research_deadline_s
+from shared.domain.selection import choose_reads, reads_of_iteration
+from shared.domain.states import RESEARCH_STEPS, SYNTHESIS_STEPS, RunKind, RunStatus, StepKind, StepStatus
+from shared.domain.stopping import FINISHED, NO_EVIDENCE, gate_passes, out_of_time, stop_reason
+from shared.domain.view import Knowledge, RunView, Search, StepView
+
+
+@dataclass(frozen=True, slots=True)
+class NewStep:
+    """A step to insert; inserting the same key twice is a no-op."""
+
+    kind: StepKind
+    key: str
+    iteration: int
+    subject: str
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Advance:
+    """What to change: nothing when every field is at its default."""
+
+    status: RunStatus | None = None
+    reason: str | None = None
+    stop_reason: str | None = None
+    error: str | None = None
+    iteration: int | None = None
+    finished: bool = False
+    """The current iteration has ended: book its gain."""
+    steps: tuple[NewStep, ...] = ()
+    cancel: frozenset[StepKind] = frozenset()
+
+    @property
+    def again(self) -> bool:
+        """Tell whether the run should be looked at once more in the same transaction."""
+        return self.status is not None or self.iteration is not None or self.finished
+
+
+def advance(view: RunView) -> Advance:
+    """Return what comes next for the run."""
+    if view.kind is RunKind.INGEST:
+        return _ingest(view)
+    return _RULES.get(view.status, _nothing)(view)
+
+
+def wake_in_s(view: RunView) -> float | None:
+    """Return the seconds after which time alone makes a difference to the run, or None."""
+    if view.kind is RunKind.RESEARCH and view.status is RunStatus.RESEARCHING:
+        return max(research_deadline_s(view.limits) - view.usage.elapsed_s, 0.0)
+    if view.kind is RunKind.RESEARCH and view.status is RunStatus.SYNTHESIZING:
+        return max(view.limits.elapsed_s - view.usage.elapsed_s, 0.0) if not view.of_kind(StepKind.ASSEMBLE) else None
+    return None
+
+
+def gained(before: Knowledge, after: Knowledge) -> bool:
+    """Tell whether an iteration brought new evidence, coverage, a new source class or settled a contradiction."""
+    return (
+        after.evidence > before.evidence
+        or bool(after.covered - before.covered)
+        or after.source_classes > before.source_classes
+        or after.open_contradictions < before.open_contradictions
+    )
+
+
+def _nothing(_: RunView) -> Advance:
+    return Advance()
+
+
+def _created(_: RunView) -> Advance:
+    return Advance(status=RunStatus.PLANNING, steps=(NewStep(StepKind.PLAN, "plan", 0, "plan"),))
+
+
+def _planning(view: RunView) -> Advance:
+    for step in view.of_kind(StepKind.PLAN):
+        if step.status is StepStatus.FAILED:
+            return _fail(step)
+        if step.status is StepStatus.COMPLETED and view.plan is not None:
+            return Advance(status=RunStatus.AWAITING_PLAN_APPROVAL)
+    return Advance()
+
+
+def _awaiting(view: RunView) -> Advance:
+    return Advance(status=RunStatus.QUEUED, reason="auto_approve") if view.auto_approve else Advance()
+
+
+def _queued(view: RunView) -> Advance:
+    return Advance(status=RunStatus.RESEARCHING) if view.may_start else Advance()
+
+
+def _fail(step: StepView) -> Advance:
+    reason = f"failed:{step.kind}"
+    return Advance(RunStatus.FAILED, reason, reason, step.error, cancel=RESEARCH_STEPS | SYNTHESIS_STEPS)
+
+
+# --- research -------------------------------------------------------------------------------------------------
+
+
+def _researching(view: RunView) -> Advance:
+    late = out_of_time(view)
+    if late is not None:
+        return _synthesize(late)
+    if view.iteration == 0:
+        return Advance(iteration=1)
+    decision = _decision(view)
+    if decision is not None and decision.status is StepStatus.FAILED:
+        return _fail(decision)
+    new = (*_next_searches(view), *_next_reads(view), *_follow_ups(view))
+    if new or any(s.open for s in view.of_kind(*RESEARCH_STEPS)):
+        return Advance(steps=new)
+    if len(view.gains) < view.iteration and (decision is None or decision.result.get("actions")):
+        return Advance(finished=True)
+    reason = stop_reason(view)
+    if reason is not None:
+        return _synthesize(reason)
+    following = view.iteration + 1
+    step = NewStep(StepKind.DECIDE, f"i{following:02}:decide", following, f"i{following}")
+    return Advance(iteration=following, steps=(step,))
+
+
+def _synthesize(reason: str) -> Advance:
+    return Advance(RunStatus.SYNTHESIZING, reason, reason, cancel=RESEARCH_STEPS)
+
+
+def _decision(view: RunView) -> StepView | None:
+    """Return the step that decided what the current iteration does; the first iteration has none."""
+    return next((s for s in view.of_kind(StepKind.DECIDE) if s.iteration == view.iteration), None)
+
+
+def _asked_searches(view: RunView) -> tuple[Search, ...]:
+    """Return all searches that the current iteration is to make, in order."""
+    decision = _decision(view)
+    if decision is None:
+        return view.plan.searches if view.plan else ()
+    actions = decision.result.get("actions", ())
+    return tuple(
+        Search(a["query"], tuple(a["question_ids"]), a["endpoint"], a["results"])
+        for a in actions
+        if a["action"] == "search"
+    )
+
+
+def _opened_searches(view: RunView) -> tuple[StepView, ...]:
+    return tuple(s for s in view.of_kind(StepKind.SEARCH) if s.iteration == view.iteration)
+
+
+def _next_searches(view: RunView) -> tuple[NewStep, ...]:
+    """Open the next searches of the iteration, as far as the tier allows at once and in all."""
+    opened = _opened_searches(view)
+    free = view.limits.parallel_searches - sum(s.open for s in opened)
+    room = max(min(free, view.limits.searches - view.usage.searches), 0)
+    waiting = list(enumerate(_asked_searches(view), start=1))[len(opened) :]
+    return tuple(
+        NewStep(StepKind.SEARCH, f"i{view.iteration:02}:search:{n:02}", view.iteration, s.query, _search_inputs(s))
+        for n, s in waiting[:room]
+    )
+
+
+def _search_inputs(search: Search) -> dict[str, Any]:
+    return {
+        "query": search.query,
+        "question_ids": list(search.question_ids),
+        "endpoint": search.endpoint,
+        "results": search.results,
+    }
+
+
+def _next_reads(view: RunView) -> tuple[NewStep, ...]:
+    """Open the next reads of the iteration, once all of its searches have ended."""
+    searches = _opened_searches(view)
+    if any(s.open for s in searches) or _next_searches(view):
+        return ()
+    reads = view.of_kind(StepKind.READ_SOURCE)
+    before = frozenset(s.subject for s in reads if s.iteration < view.iteration)
+    room = reads_of_iteration(view.limits.fetches - len(before))
+    chosen = choose_reads([s.key for s in searches], view.candidates, before, room)
+    opened = {s.subject for s in reads}
+    queries = {s.key: s.subject for s in searches}
+    free = max(view.limits.parallel_reads - sum(s.open for s in reads), 0)
+    waiting = [c for c in chosen if c.source_id not in opened]
+    return tuple(
+        NewStep(
+            StepKind.READ_SOURCE,
+            f"read:{c.source_id}",
+            view.iteration,
+            c.source_id,
+            {"source_id": c.source_id, "document_id": c.document_id, "query": queries[c.search_key]},
+        )
+        for c in waiting[:free]
+    )
+
+
+_FOLLOWS = {StepKind.READ_SOURCE: StepKind.PARSE, StepKind.PARSE: StepKind.EXTRACT}
+
+
+def _follow_ups(view: RunView) -> tuple[NewStep, ...]:
+    """Parse what was read and extract from what was parsed; a step's result says whether and with which inputs."""
+    known = {s.key for s in view.steps}
+    new = []
+    for step in view.of_kind(*_FOLLOWS):
+        kind = _FOLLOWS[step.kind]
+        key = f"{kind}:{step.subject}"
+        if step.status is StepStatus.COMPLETED and "next" in step.result and key not in known:
+            new.append(NewStep(kind, key, step.iteration, step.subject, dict(step.result["next"])))
+    return tuple(new)
+
+
+# --- synthesis ------------------------------------------------------------------------------------------------
+
+
+def _synthesizing(view: RunView) -> Advance:
+    failed = next((s for s in view.of_kind(*SYNTHESIS_STEPS) if s.status is StepStatus.FAILED), None)
+    if failed is not None:
+        return _fail(failed)
+    assemble = next(iter(view.of_kind(StepKind.ASSEMBLE)), None)
+    if assemble is not None:
+        return _assembled(view, assemble)
+    if view.usage.elapsed_s >= view.limits.elapsed_s:
+        cut = SYNTHESIS_STEPS - {StepKind.ASSEMBLE}
+        return Advance(stop_reason="budget:elapsed_s", cancel=cut, steps=(_assemble_step(view, cut_short=True),))
+    outline = next(iter(view.of_kind(StepKind.OUTLINE)), None)
+    if outline is None:
+        return Advance(steps=(NewStep(StepKind.OUTLINE, "outline", view.iteration, "outline"),))
+    if outline.open:
+        return Advance()
+    return Advance(steps=_section_steps(view, outline.result.get("sections", ())))
+
+
+def _section_steps(view: RunView, sections: Sequence[str]) -> tuple[NewStep, ...]:
+    """Write every section, verify each as soon as it is written, assemble when all are verified."""
+    by_key = {s.key: s for s in view.steps}
+    new = []
+    verified = 0
+    for section in sections:
+        write, verify = by_key.get(f"write:{section}"), by_key.get(f"verify:{section}")
+        inputs = {"section_id": section}
+        if write is None:
+            new.append(NewStep(StepKind.WRITE_SECTION, f"write:{section}", view.iteration, section, inputs))
+        elif write.status is StepStatus.COMPLETED and verify is None:
+            new.append(NewStep(StepKind.VERIFY, f"verify:{section}", view.iteration, section, inputs))
+        elif verify is not None and verify.status is StepStatus.COMPLETED:
+            verified += 1
+    if verified == len(sections):
+        new.append(_assemble_step(view, cut_short=False))
+    return tuple(new)
+
+
+def _assemble_step(view: RunView, *, cut_short: bool) -> NewStep:
+    whole = gate_passes(view) and not cut_short
+    status = RunStatus.COMPLETED if whole else RunStatus.BUDGET_EXHAUSTED
+    return NewStep(StepKind.ASSEMBLE, "assemble", view.iteration, "assemble", {"terminal_status": status.value})
+
+
+def _assembled(view: RunView, step: StepView) -> Advance:
+    if step.open:
+        return Advance()
+    if not step.result["findings"]:
+        return Advance(RunStatus.BUDGET_EXHAUSTED, NO_EVIDENCE, NO_EVIDENCE)
+    return Advance(RunStatus(step.result["terminal_status"]), view.stop_reason)
+
+
+# --- ingest ---------------------------------------------------------------------------------------------------
+
+
+def _ingest(view: RunView) -> Advance:
+    if view.status is RunStatus.CREATED:
+        return Advance(status=RunStatus.RESEARCHING)
+    counts = view.ingest
+    if view.status is not RunStatus.RESEARCHING or counts.open:
+        return Advance()
+    if counts.failed and not counts.completed:
+        return Advance(RunStatus.FAILED, "failed:parse", "failed:parse", counts.first_error)
+    return Advance(RunStatus.COMPLETED, FINISHED, FINISHED)
+
+
+_RULES: dict[RunStatus, Callable[[RunView], Advance]] = {
+    RunStatus.CREATED: _created,
+    RunStatus.PLANNING: _planning,
+    RunStatus.AWAITING_PLAN_APPROVAL: _awaiting,
+    RunStatus.QUEUED: _queued,
+    RunStatus.RESEARCHING: _researching,
+    RunStatus.SYNTHESIZING: _synthesizing,
+}

@@ -1,0 +1,71 @@
+"""Budgets: the tiers, what a request may change, and what is left."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from enum import StrEnum
+
+from shared.domain.errors import Invalid
+
+
+class Depth(StrEnum):
+    """The effort tier of a run."""
+
+    QUICK = "quick"
+    STANDARD = "standard"
+    THOROUGH = "thorough"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The hard limits of a run; times in seconds, texts in characters."""
+
+    iterations: int
+    searches: int
+    fetches: int
+    elapsed_s: int
+    parallel_reads: int
+    parallel_searches: int
+    source_chars: int
+    run_chars: int
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a run has used of its limits."""
+
+    iterations: int = 0
+    searches: int = 0
+    fetches: int = 0
+    elapsed_s: float = 0.0
+    run_chars: int = 0
+
+
+TIERS: dict[Depth, Limits] = {
+    Depth.QUICK: Limits(6, 8, 10, 600, 4, 2, 200_000, 1_500_000),
+    Depth.STANDARD: Limits(12, 18, 24, 1200, 6, 3, 200_000, 3_000_000),
+    Depth.THOROUGH: Limits(20, 32, 45, 2700, 8, 4, 200_000, 6_000_000),
+}
+"""Hard limits by tier (DESIGN §4)."""
+
+OPERATOR_MAXIMA = TIERS[Depth.THOROUGH]
+"""What a request may raise a limit to unless the operator says otherwise."""
+
+SYNTHESIS_SHARE = 0.2
+"""The part of the elapsed limit that is kept for writing and checking."""
+
+
+def limits_for(depth: Depth, asked: Mapping[str, int], maxima: Limits = OPERATOR_MAXIMA) -> Limits:
+    """Return the tier's limits with ``asked`` put in; raise `Invalid` past the operator's maxima or below 1."""
+    known = asdict(TIERS[depth])
+    for name, value in asked.items():
+        if name not in known:
+            raise Invalid(f"There is no limit called {name}; known: {', '.join(known)}.", field=f"budget.{name}")
+        if not 1 <= value <= getattr(maxima, name):
+            top = getattr(maxima, name)
+            raise Invalid(f"The limit {name} must lie between 1 and {top}, not {value}.", field=f"budget.{name}")
+    return replace(TIERS[depth], **asked)
+
+
+def research_deadline_s(limits: Limits) -> float:
+    """Return the seconds after admission at which research stops so that synthesis fits."""
+    return limits.elapsed_s * (1 - SYNTHESIS_SHARE)

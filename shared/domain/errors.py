@@ -1,0 +1,108 @@
+"""The errors of the system; each says what happened and what to do, and carries its facts as data.
+
+LeadlineError
+├── Refused                 a request that cannot be met as it stands (the gateway answers 4xx)
+│   ├── NotFound            404
+│   ├── Invalid             422
+│   ├── Conflict            409
+│   │   ├── IllegalAction
+│   │   ├── StaleVersion
+│   │   └── KeyReused
+│   └── TooLarge            413
+├── IllegalTransition       a bug: the workflow tried a step that the lifecycle forbids
+└── StepError               a step could not do its work
+    ├── Transient           try again soon
+    ├── RateLimited         try again not before a given delay
+    ├── Permanent           trying again is useless
+    └── LimitExceeded       the work went past its time, memory or size
+"""
+
+from collections.abc import Sequence
+
+
+class LeadlineError(Exception):
+    """Base of every error that the system raises on purpose."""
+
+
+class Refused(LeadlineError):
+    """A request that cannot be met as it stands."""
+
+    def __init__(self, detail: str, *, field: str | None = None) -> None:
+        super().__init__(detail)
+        self.detail, self.field = detail, field
+
+
+class NotFound(Refused):
+    """What was asked for does not exist, or belongs to somebody else."""
+
+
+class Invalid(Refused):
+    """The request was understood but cannot be carried out with these values."""
+
+
+class TooLarge(Refused):
+    """What was sent is over a size limit."""
+
+
+class Conflict(Refused):
+    """The request contradicts the present state."""
+
+
+class IllegalAction(Conflict):
+    """The run's status does not allow this action."""
+
+    def __init__(self, action: str, status: str, allowed: Sequence[str]) -> None:
+        can = ", ".join(allowed) or "nothing: the run has ended"
+        super().__init__(f"A run that is {status} cannot take the action {action}; possible now: {can}.")
+        self.status, self.allowed = status, tuple(allowed)
+
+
+class StaleVersion(Conflict):
+    """The plan changed since the caller read it."""
+
+    def __init__(self, expected: int, current: int) -> None:
+        super().__init__(f"The plan is at version {current}, not {expected}: read it again and repeat the change.")
+        self.current = current
+
+
+class KeyReused(Conflict):
+    """An idempotency key came again with another body."""
+
+    def __init__(self) -> None:
+        super().__init__("This Idempotency-Key was used with another body: send a new key for a new request.")
+
+
+class IllegalTransition(LeadlineError):
+    """A run cannot go from one status to the other."""
+
+    def __init__(self, before: str, after: str) -> None:
+        super().__init__(f"a run cannot go from {before} to {after}")
+        self.before, self.after = before, after
+
+
+class StepError(LeadlineError):
+    """A step could not do its work; ``code`` is stable, ``detail`` a sentence for people."""
+
+    def __init__(self, code: str, detail: str) -> None:
+        super().__init__(f"{code}: {detail}")
+        self.code, self.detail = code, detail
+
+
+class Transient(StepError):
+    """The same try may work soon."""
+
+
+class RateLimited(StepError):
+    """The same try may work after ``after_s`` seconds."""
+
+    def __init__(self, code: str, detail: str, after_s: float) -> None:
+        super().__init__(code, detail)
+        self.after_s = after_s
+
+
+class Permanent(StepError):
+    """The same try would fail again."""
+
+
+class LimitExceeded(StepError):
+    """The work went past a limit of time, memory or size."""

@@ -1,0 +1,22 @@
+"""What counts as evidence: how relevant a span has to be, how much of a source is kept, and what is no evidence."""
+
+import re
+
+RELEVANCE_BAR_BP = 5000
+"""Relevance, in basis points, from which supporting evidence covers its question."""
+
+MAX_EXCERPT_CHARS = 1000
+"""Longest excerpt that a piece of evidence holds."""
+
+_ORDERS = re.compile(
+    r"\b(?:ignore|disregard|forget|override)\b[^.]{0,40}\b(?:instructions?|prompts?|rules|directions?|guidelines)\b"
+    r"|\b(?:summar(?:y|ies)|reports?|answers?|responses?|assistants?|models?|bots?|crawlers?|readers?)\s+"
+    r"(?:must|shall|should|have\s+to|are\s+to|is\s+to)\s+(?:always\s+|only\s+|not\s+)?"
+    r"(?:state|say|name|report|mention|include|visit|write|conclude|cite|output|reply|respond)\b",
+    re.IGNORECASE,
+)
+
+
+def gives_orders(text: str) -> bool:
+    """Tell whether a text addresses whoever summarises it: an order to its reader is not a statement about the world."""
+    return _ORDERS.search(text) is not None

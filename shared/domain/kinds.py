@@ -1,0 +1,38 @@
+"""The kinds of step: which queue each goes to, how long it may take, how often it is tried, what people read of it."""
+
+from dataclasses import dataclass, field
+
+from shared.domain.retries import Caps
+from shared.domain.states import StepKind
+
+
+@dataclass(frozen=True, slots=True)
+class KindSpec:
+    """One kind of step. ``deadline_s`` bounds one try; ``phase`` and ``doing`` are what `progress` events say."""
+
+    queue: str
+    deadline_s: float
+    phase: str
+    doing: str
+    caps: Caps = field(default_factory=Caps)
+
+
+KINDS: dict[StepKind, KindSpec] = {
+    StepKind.PLAN: KindSpec("planner", 120, "planning", "Planning"),
+    StepKind.DECIDE: KindSpec("planner", 120, "comparing_evidence", "Comparing evidence"),
+    StepKind.SEARCH: KindSpec("fetcher", 60, "searching", "Searching"),
+    StepKind.READ_SOURCE: KindSpec("fetcher", 120, "reading_source", "Reading a source"),
+    StepKind.PARSE: KindSpec("extractor", 180, "reading_source", "Parsing a source"),
+    StepKind.EXTRACT: KindSpec("extractor", 180, "extracting_evidence", "Extracting evidence"),
+    StepKind.OUTLINE: KindSpec("synthesizer", 120, "synthesizing", "Outlining the report"),
+    StepKind.WRITE_SECTION: KindSpec("synthesizer", 180, "synthesizing", "Writing a section"),
+    StepKind.VERIFY: KindSpec("synthesizer", 180, "verifying", "Verifying statements"),
+    StepKind.ASSEMBLE: KindSpec("synthesizer", 180, "synthesizing", "Assembling the report"),
+}
+
+QUEUES: tuple[str, ...] = tuple(dict.fromkeys(spec.queue for spec in KINDS.values()))
+
+
+def kinds_of(queue: str) -> frozenset[StepKind]:
+    """Return the kinds of step that go to a queue."""
+    return frozenset(kind for kind, spec in KINDS.items() if spec.queue == queue)

@@ -1,0 +1,20 @@
+"""Passages: runs of neighbouring segments, the unit that the document index ranks."""
+
+from collections.abc import Sequence
+
+PASSAGE_CHARS = 800
+"""A passage ends with the segment that makes it at least this long."""
+
+
+def passages(segments: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """Group (start, end) segments into (start, end) passages of about 800 characters; none overlaps another."""
+    found: list[tuple[int, int]] = []
+    start: int | None = None
+    for first, last in segments:
+        start = first if start is None else start
+        if last - start >= PASSAGE_CHARS:
+            found.append((start, last))
+            start = None
+    if start is not None:
+        found.append((start, segments[-1][1]))
+    return tuple(found)

@@ -1,0 +1,121 @@
+"""What a question asks for, read off its words: its parts, the kind of answer, the thing asked about.
+
+Rules of English grammar on the surface; a question in another language is one part that may be answered by anything.
+"""
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+from shared.domain.text import content_terms
+
+_EDGES = " ,;?？.\n\t"
+
+
+class AnswerKind(StrEnum):
+    """What has to stand in a sentence that answers the question."""
+
+    QUANTITY = "quantity"
+    DATE = "date"
+    NAME = "name"
+    ANY = "any"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question as ranking sees it, in search terms.
+
+    ``wanted`` are its own terms; ``focus`` those of them that name the thing asked for ("which barge"); ``context``
+    the terms of what it is about when its own words only point there ("where were they cast").
+    """
+
+    wanted: frozenset[str]
+    focus: frozenset[str]
+    context: frozenset[str]
+    answer: AnswerKind
+
+
+_WH = r"(?:who|whom|whose|what|which|when|where|why|how)"
+_PART = re.compile(rf"\s*(?:[;,]\s*(?:and\s+|or\s+)?|\s(?:and|or)\s+)(?={_WH}\b)", re.I)
+_SENTENCE = re.compile(r"(?<=[?？])\s*")
+_MEASURE_WORD = re.compile(r"\bhow\s+(\w+)\b", re.I)
+_POINTER = re.compile(r"\b(?:it|its|they|them|their|theirs|he|him|his|she|her|this|these|those|there|that)\b", re.I)
+_NAME = re.compile(r"\b(?:the\s+)?((?:[A-Z][\w'’-]*)(?:\s+(?:of\s+(?:the\s+)?)?[A-Z][\w'’-]*)*(?:\s+[a-z]{4,}\b)?)")
+_ABOUT = re.compile(r"^About (?P<context>[^:?]+): (?P<question>.+)$", re.S)
+_QUANTITY = re.compile(
+    r"^(?:\w+\s+){0,3}?how\s+(?:many|much|deep|long|wide|high|tall|far|old|big|large|fast|heavy|often|likely|thick|"
+    r"hot|cold)\b|\b(?:what|which)\b[^?]*\b(?:price|cost|fee|charge|rate|number|percentage|percent|share|amount|total|"
+    r"age|depth|height|width|length|weight|speed|distance|population|area|volume|temperature|premium|budget)\b"
+    r"|^what\s+do(?:es)?\b[^?]*\b(?:pay|cost|weigh|measure|charge|earn)\b",
+    re.I,
+)
+_DATE = re.compile(
+    r"^(?:\w+\s+){0,3}?when\b|\b(?:what|which)\s+(?:year|date|day|month)\b|\bin\s+(?:what|which)\s+year\b", re.I
+)
+_WHO = re.compile(r"^(?:\w+\s+){0,2}?(?:who|whom|whose)\b", re.I)
+_FOCUS = re.compile(
+    r"\b(?:which|what|how\s+(?:many|much))\s+(?P<noun>(?!(?:is|are|was|were|do|does|did|has|have|had|will|would|can|could|"
+    r"should|may|might|must)\b).+?)(?=\s+(?:is|are|was|were|do|does|did|has|have|had|will|would|can|could|should|may|might|"
+    r"must|carried|caused|made|led|makes|causes)\b|[?,]|\s+\w+ed\b|$)",
+    re.I | re.S,
+)
+
+
+def split_question(text: str) -> tuple[str, ...]:
+    """Split a question into its parts, each a question of its own; later parts say what they are about.
+
+    "Who built X, and where was it cast?" gives "Who built X?" and "About X: where was it cast?".
+    """
+    parts: list[str] = []
+    for sentence in _SENTENCE.split(text.strip()):
+        pieces = [p.strip(_EDGES) for p in _PART.split(sentence) if p.strip(_EDGES)]
+        parts += pieces if sentence.endswith(("?", "？")) else [sentence.strip(_EDGES)] * bool(pieces)
+    context = _subject(parts[0]) if parts else None
+    questions = []
+    for number, part in enumerate(parts):
+        about = number > 0 and context is not None and _POINTER.search(part) and not _subject(part)
+        asked = part[0].upper() + part[1:] if part else part
+        questions.append(f"About {context}: {part}?" if about else f"{asked}?")
+    return tuple(questions) or (text.strip(),)
+
+
+def asked(question: str) -> Asked:
+    """Read a question, as `split_question` or a person wrote it."""
+    match = _ABOUT.match(question)
+    context, own = (match["context"], match["question"]) if match else ("", question)
+    focus = _FOCUS.search(own)
+    return Asked(
+        wanted=frozenset(content_terms(_MEASURE_WORD.sub("", own))) or frozenset(content_terms(own)),
+        focus=frozenset(content_terms(focus["noun"])) if focus else frozenset(),
+        context=frozenset(content_terms(context)),
+        answer=_answer_kind(own),
+    )
+
+
+def _subject(part: str) -> str | None:
+    """Return the first name in a question, with the lower-case noun that follows it ("Gannet Arm breakwater")."""
+    without_first_word = part.partition(" ")[2]
+    match = _NAME.search(without_first_word)
+    return match.group(0).strip() if match else None
+
+
+def _answer_kind(question: str) -> AnswerKind:
+    if _DATE.search(question):
+        return AnswerKind.DATE
+    if _QUANTITY.search(question):
+        return AnswerKind.QUANTITY
+    return AnswerKind.NAME if _WHO.search(question) else AnswerKind.ANY
+
+
+def fingerprint(query: str) -> frozenset[str]:
+    """Return what makes a query the same as another: its content terms."""
+    return frozenset(content_terms(query))
+
+
+NEAR_DUPLICATE = 0.8
+
+
+def is_repeat(query: str, earlier: list[frozenset[str]]) -> bool:
+    """Tell whether a query asks for nearly the same words as an earlier one (Jaccard similarity of 0.8 or more)."""
+    mine = fingerprint(query)
+    return any(len(mine & other) >= NEAR_DUPLICATE * len(mine | other) for other in earlier) if mine else True

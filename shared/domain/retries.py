@@ -1,0 +1,69 @@
+"""What becomes of a step whose try failed: a decision made from the error and the tries so far."""
+
+from dataclasses import dataclass
+
+from shared.domain.errors import LimitExceeded, Permanent, RateLimited, StepError, Transient
+
+FIRST_DELAY_S = 1.0
+MAX_DELAY_S = 60.0
+MAX_RATE_LIMIT_S = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Tries:
+    """How often a step has been tried: errors of its own, and tries that ended with their process."""
+
+    errors: int
+    interruptions: int
+
+
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """How many tries of each kind a step kind is given in all."""
+
+    errors: int = 3
+    interruptions: int = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """Try again, not before ``after_s`` seconds; ``counts`` is false for a postponement."""
+
+    after_s: float
+    counts: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class GiveUp:
+    """The step has failed for this reason."""
+
+    code: str
+    detail: str
+
+
+def decide_retry(error: Exception, tries: Tries, caps: Caps) -> Retry | GiveUp:
+    """Decide about a try that ended with ``error``; ``tries.errors`` counts this one too.
+
+    Delays double from 1 s to 60 s. A rate limit is a postponement: it costs no try, and waits at most 10 minutes.
+    """
+    if isinstance(error, RateLimited):
+        return Retry(min(max(error.after_s, FIRST_DELAY_S), MAX_RATE_LIMIT_S), counts=False)
+    if isinstance(error, Permanent | LimitExceeded):
+        return GiveUp(error.code, error.detail)
+    code, detail = _describe(error)
+    if tries.errors >= caps.errors:
+        return GiveUp(code, detail)
+    return Retry(min(FIRST_DELAY_S * 2.0 ** (tries.errors - 1), MAX_DELAY_S))
+
+
+def decide_interrupted(tries: Tries, caps: Caps) -> Retry | GiveUp:
+    """Decide about a step whose lease ran out; ``tries.interruptions`` counts this one too."""
+    if tries.interruptions >= caps.interruptions:
+        return GiveUp("poison", f"The step was interrupted {tries.interruptions} times; its worker died each time.")
+    return Retry(0.0)
+
+
+def _describe(error: Exception) -> tuple[str, str]:
+    if isinstance(error, Transient | StepError):
+        return error.code, error.detail
+    return "bug", f"{type(error).__name__}: {error}"

@@ -1,0 +1,34 @@
+"""Which of the found sources to read next."""
+
+from collections.abc import Iterable, Sequence
+
+from shared.domain.view import Candidate
+
+READS_PER_ITERATION = 6
+FLOOR = 3
+"""How many of its best sources every search gets a chance to have read."""
+
+
+def reads_of_iteration(left: int) -> int:
+    """Return how many sources an iteration may read of those ``left``: half, so that what it finds can be followed."""
+    return min(READS_PER_ITERATION, (left + 1) // 2)
+
+
+def choose_reads(
+    searches: Sequence[str], candidates: Iterable[Candidate], taken: frozenset[str], room: int
+) -> tuple[Candidate, ...]:
+    """Return at most ``room`` sources to read, the best of each search first, round-robin in the order of ``searches``.
+
+    ``taken`` are the sources read before. No search gives more than `FLOOR` sources, so that one query cannot crowd
+    out the others; the result depends on ranks alone, never on the order in which searches ended.
+    """
+    lanes = {key: [] for key in searches}  # type: dict[str, list[Candidate]]
+    for candidate in sorted(candidates, key=lambda c: (c.rank, c.source_id)):
+        if candidate.search_key in lanes and candidate.source_id not in taken:
+            lanes[candidate.search_key].append(candidate)
+    chosen: dict[str, Candidate] = {}
+    for place in range(FLOOR):
+        for key in searches:
+            if place < len(lanes[key]) and len(chosen) < room:
+                chosen.setdefault(lanes[key][place].source_id, lanes[key][place])
+    return tuple(chosen.values())

@@ -1,0 +1,112 @@
+"""The life of a run and of a step: which statuses there are and how one follows another."""
+
+from enum import StrEnum
+
+from shared.domain.errors import IllegalTransition
+
+
+class RunKind(StrEnum):
+    """What a run is for."""
+
+    RESEARCH = "research"
+    INGEST = "ingest"
+
+
+class RunStatus(StrEnum):
+    """Where a run stands."""
+
+    CREATED = "created"
+    PLANNING = "planning"
+    AWAITING_PLAN_APPROVAL = "awaiting_plan_approval"
+    QUEUED = "queued"
+    RESEARCHING = "researching"
+    SYNTHESIZING = "synthesizing"
+    COMPLETED = "completed"
+    CANCELLED = "cancelled"
+    FAILED = "failed"
+    BUDGET_EXHAUSTED = "budget_exhausted"
+
+
+class StepKind(StrEnum):
+    """What a step does."""
+
+    PLAN = "plan"
+    DECIDE = "decide"
+    SEARCH = "search"
+    READ_SOURCE = "read_source"
+    PARSE = "parse"
+    EXTRACT = "extract"
+    OUTLINE = "outline"
+    WRITE_SECTION = "write_section"
+    VERIFY = "verify"
+    ASSEMBLE = "assemble"
+
+
+class StepStatus(StrEnum):
+    """Where a step stands."""
+
+    PENDING = "pending"
+    RUNNING = "running"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+class Action(StrEnum):
+    """What a person may do to a run."""
+
+    APPROVE_PLAN = "approve_plan"
+    EDIT_PLAN = "edit_plan"
+    CANCEL = "cancel"
+
+
+OPEN_STEP = frozenset({StepStatus.PENDING, StepStatus.RUNNING})
+FINAL_RUN = frozenset({RunStatus.COMPLETED, RunStatus.CANCELLED, RunStatus.FAILED, RunStatus.BUDGET_EXHAUSTED})
+RUNNING_RUN = frozenset({RunStatus.RESEARCHING, RunStatus.SYNTHESIZING})
+
+PLANNING_STEPS = frozenset({StepKind.PLAN})
+RESEARCH_STEPS = frozenset({StepKind.DECIDE, StepKind.SEARCH, StepKind.READ_SOURCE, StepKind.PARSE, StepKind.EXTRACT})
+SYNTHESIS_STEPS = frozenset({StepKind.OUTLINE, StepKind.WRITE_SECTION, StepKind.VERIFY, StepKind.ASSEMBLE})
+
+CLAIMABLE: dict[RunStatus, frozenset[StepKind]] = {
+    RunStatus.PLANNING: PLANNING_STEPS,
+    RunStatus.RESEARCHING: RESEARCH_STEPS,
+    RunStatus.SYNTHESIZING: SYNTHESIS_STEPS,
+}
+"""The kinds of step that may run while the run has this status; none in any other."""
+
+_NEXT: dict[RunStatus, frozenset[RunStatus]] = {
+    RunStatus.CREATED: frozenset({RunStatus.PLANNING, RunStatus.RESEARCHING, RunStatus.CANCELLED}),
+    RunStatus.PLANNING: frozenset({RunStatus.AWAITING_PLAN_APPROVAL, RunStatus.FAILED, RunStatus.CANCELLED}),
+    RunStatus.AWAITING_PLAN_APPROVAL: frozenset({RunStatus.QUEUED, RunStatus.CANCELLED}),
+    RunStatus.QUEUED: frozenset({RunStatus.RESEARCHING, RunStatus.CANCELLED}),
+    RunStatus.RESEARCHING: frozenset(
+        {RunStatus.SYNTHESIZING, RunStatus.COMPLETED, RunStatus.FAILED, RunStatus.CANCELLED}
+    ),
+    RunStatus.SYNTHESIZING: frozenset(
+        {RunStatus.COMPLETED, RunStatus.BUDGET_EXHAUSTED, RunStatus.FAILED, RunStatus.CANCELLED}
+    ),
+}
+
+_ACTIONS: dict[RunStatus, tuple[Action, ...]] = {
+    RunStatus.AWAITING_PLAN_APPROVAL: (Action.APPROVE_PLAN, Action.EDIT_PLAN, Action.CANCEL),
+}
+
+
+def is_final(status: RunStatus) -> bool:
+    """Tell whether a run of this status has ended: its session is free and its stream closed."""
+    return status in FINAL_RUN
+
+
+def move(before: RunStatus, after: RunStatus) -> RunStatus:
+    """Return ``after`` when a run may go there from ``before``; raise `IllegalTransition` otherwise."""
+    if after not in _NEXT.get(before, frozenset()):
+        raise IllegalTransition(before, after)
+    return after
+
+
+def allowed_actions(status: RunStatus) -> tuple[Action, ...]:
+    """Return what a person may do to a run of this status, in the order in which to offer it."""
+    if is_final(status):
+        return ()
+    return _ACTIONS.get(status, (Action.CANCEL,))

@@ -1,0 +1,1 @@
+"""Logs and, later on, figures about the system itself."""

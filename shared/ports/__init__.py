@@ -1,0 +1,1 @@
+"""What the services need, said as Protocols; adapters that provide it live in ``db``, ``events`` and ``adapters``."""

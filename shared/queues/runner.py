@@ -1,0 +1,139 @@
+"""The runner: claim a step, run its handler, commit the outcome. Written once for every service and kind."""
+
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from shared.domain.errors import LeadlineError
+from shared.domain.ids import StepId
+from shared.domain.kinds import KINDS
+from shared.domain.states import StepKind
+from shared.ports.ledger import Committed, Lease, Ledger, Outcome
+from shared.ports.watch import Signals
+
+log = logging.getLogger(__name__)
+
+Handler = Callable[[Any, Lease], Outcome]
+
+STUCK_EXIT_CODE = 70
+"""Exit code of a worker that ended itself because a step would not end by its deadline."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeldLease:
+    """A lease that this process works on, and the monotonic second by which its step must have ended."""
+
+    lease: Lease
+    deadline: float
+
+
+class Heartbeat:
+    """Extends the leases of this process from one thread, and ends the process when a step runs past its deadline."""
+
+    def __init__(self, ledger: Ledger, interval_s: float, end_process: Callable[[int], None] = os._exit) -> None:
+        self._ledger, self._interval_s, self._end_process = ledger, interval_s, end_process
+        self._held: dict[str, HeldLease] = {}
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
+        self._thread.start()
+
+    def hold(self, lease: Lease) -> None:
+        """Keep a lease alive until it is released or its kind's deadline has passed."""
+        with self._lock:
+            self._held[lease.token] = HeldLease(lease, time.monotonic() + KINDS[lease.kind].deadline_s)
+
+    def release(self, lease: Lease) -> None:
+        """Stop keeping a lease alive."""
+        self._release(lease)
+
+    def _release(self, lease: Lease) -> bool:
+        """Forget a lease; False when its step has ended meanwhile."""
+        with self._lock:
+            return self._held.pop(lease.token, None) is not None
+
+    def held(self) -> tuple[Lease, ...]:
+        """Return the leases that are being worked on."""
+        with self._lock:
+            return tuple(item.lease for item in self._held.values())
+
+    def close(self) -> None:
+        """Stop the thread; leases that are still held run out."""
+        self._stop.set()
+        self._thread.join(self._interval_s + 5)
+
+    def _run(self) -> None:
+        while not self._stop.wait(self._interval_s):
+            with self._lock:
+                held = tuple(self._held.values())
+            for item in held:
+                self._beat(item)
+
+    def _beat(self, item: HeldLease) -> None:
+        if time.monotonic() > item.deadline:
+            log.error("step %s ran past its deadline; this process ends", item.lease.step_id)
+            self._end_process(STUCK_EXIT_CODE)
+        try:
+            alive = self._ledger.heartbeat(item.lease)
+        except LeadlineError as error:
+            log.warning("a heartbeat of step %s failed: %s", item.lease.step_id, error)
+            return
+        if not alive and self._release(item.lease):
+            log.warning("the lease of step %s is lost; its result will be refused", item.lease.step_id)
+
+
+class Runner:
+    """Runs steps of the kinds in its table of handlers."""
+
+    def __init__(
+        self, ledger: Ledger, signals: Signals, heartbeat: Heartbeat, handlers: Mapping[StepKind, Handler], worker: str
+    ) -> None:
+        self._ledger, self._signals, self._heartbeat = ledger, signals, heartbeat
+        self._handlers, self._worker = handlers, worker
+
+    def run(self, step_id: StepId, deps: Any) -> bool:
+        """Run a step if it can be claimed; False for a wake-up that came late, twice or for an unknown kind."""
+        claimed = self._ledger.claim(step_id, self._handlers.keys(), self._worker)
+        if claimed is None:
+            return False
+        lease, sent = claimed
+        self._heartbeat.hold(lease)
+        try:
+            self.after_commit(sent)
+            self.after_commit(self._work(lease, deps))
+        finally:
+            self._heartbeat.release(lease)
+        return True
+
+    def hand_back_all(self) -> None:
+        """Give back every step that still runs, for a process that stops."""
+        for lease in self._heartbeat.held():
+            self.after_commit(self._ledger.hand_back(lease))
+
+    def after_commit(self, committed: Committed | None) -> None:
+        """Send what a commit left to send; nothing of it is needed for the run to end."""
+        if committed is None:
+            return
+        self._signals.publish(committed.events)
+        self._signals.wake(committed.wake_ups)
+        if committed.admit is not None:
+            self.after_commit(self._ledger.admit(committed.admit))
+
+    def _work(self, lease: Lease, deps: Any) -> Committed | None:
+        try:
+            outcome = self._handlers[lease.kind](deps, lease)
+        except Exception as error:  # any error of a handler becomes a decision about the step
+            log.warning("step %s (%s) failed: %s", lease.step_id, lease.kind, error, exc_info=_is_bug(error))
+            return self._ledger.fail(lease, error)
+        committed = self._ledger.commit(lease, outcome)
+        if committed is None:
+            log.warning("the result of step %s came after its lease was lost and was refused", lease.step_id)
+        return committed
+
+
+def _is_bug(error: Exception) -> bool:
+    return not isinstance(error, LeadlineError)

@@ -1,0 +1,69 @@
+"""A worker process: a Celery consumer of one queue whose only task hands the step to the runner."""
+
+import os
+import socket
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from celery import Celery
+from celery.signals import worker_shutting_down
+
+from shared.domain.ids import StepId
+from shared.queues.celery_app import TASK, WorkerLimits
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """What a worker process is made of: ``run`` a step, ``give_up`` what still runs, ``close`` what it holds."""
+
+    queue: str
+    run: Callable[[StepId], object]
+    give_up: Callable[[], None]
+    close: Callable[[], None]
+
+
+def worker_name(queue: str) -> str:
+    """Return a name that tells this process from every other worker."""
+    return f"{queue}.{os.getpid()}@{socket.gethostname()}"
+
+
+def serve(app: Celery, worker: Worker, limits: WorkerLimits, log_level: str) -> None:
+    """Consume the worker's queue until SIGTERM or SIGINT.
+
+    On a signal no further step is taken; running steps have ``limits.stop_grace_s`` seconds to end, then they are
+    handed back and the process ends.
+    """
+
+    def step(step_id: str) -> None:
+        worker.run(StepId(step_id))
+
+    app.task(step, name=TASK)
+    overtime = threading.Timer(limits.stop_grace_s, _end, args=(worker.give_up,))
+    overtime.daemon = True
+
+    def stopping(**_: object) -> None:
+        overtime.start()
+
+    worker_shutting_down.connect(stopping)
+    try:
+        app.worker_main(_arguments(app, worker.queue, limits.threads, log_level))
+    finally:
+        worker.close()
+        overtime.cancel()
+
+
+def _arguments(app: Celery, queue: str, threads: int, log_level: str) -> list[str]:
+    arguments = ["worker", "--pool=threads", f"--concurrency={threads}", f"--queues={queue}", "--without-gossip"]
+    arguments += ["--without-mingle", f"--hostname={worker_name(queue)}", f"--loglevel={log_level}"]
+    if app.conf.broker_url.startswith("redis"):
+        arguments.append("--disable-prefetch")
+    return arguments
+
+
+def _end(give_up: Callable[[], None]) -> None:
+    """Hand back what still runs and end the process: its threads cannot be stopped in any other way."""
+    try:
+        give_up()
+    finally:
+        os._exit(0)

@@ -1,0 +1,1 @@
+"""Makers of values for tests."""

@@ -1,0 +1,1 @@
+"""Small stand-ins for ports, with real behaviour."""

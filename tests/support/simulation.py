@@ -1,0 +1,138 @@
+"""Plays a run against the pure rules, in memory: steps end in any order, fail or succeed as told."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from shared.domain.advance import NewStep, advance, gained
+from shared.domain.budget import TIERS, Depth, Limits, Usage
+from shared.domain.states import RunKind, RunStatus, StepKind, StepStatus, is_final, move
+from shared.domain.view import Candidate, Knowledge, PlanView, QuestionView, RunView, Search, StepView
+
+MAX_STEPS = 500
+
+
+@dataclass
+class World:
+    """What the outside gives: how many candidates a search finds, how much evidence a source holds, what fails."""
+
+    candidates: int = 3
+    covers: Callable[[str], bool] = lambda source: True
+    fails: Callable[[StepView], bool] = lambda step: False
+    decisions: int = 1
+    findings: int = 1
+
+
+@dataclass
+class Simulation:
+    """One run; ``play`` ends steps in the order that ``choose`` picks until nothing is open."""
+
+    world: World
+    limits: Limits = TIERS[Depth.QUICK]
+    questions: int = 2
+    view: RunView = field(init=False)
+    seen_keys: list[str] = field(default_factory=list)
+    most_open: dict[StepKind, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Start with a run just created."""
+        self.view = RunView(RunKind.RESEARCH, RunStatus.CREATED, self.limits, Usage(), auto_approve=True)
+        self._settle()
+
+    def play(self, choose: Callable[[int], int] = lambda n: 0) -> RunStatus:
+        """Run to the end and return the status there."""
+        for _ in range(MAX_STEPS):
+            if is_final(self.view.status):
+                return self.view.status
+            if self.view.status is RunStatus.QUEUED:
+                self.view = replace(self.view, may_start=True)
+                self._settle()
+                continue
+            open_steps = [s for s in self.view.steps if s.open]
+            assert open_steps, f"stuck in {self.view.status}"
+            self._end(open_steps[choose(len(open_steps)) % len(open_steps)])
+            self._settle()
+        raise AssertionError("the run did not end")
+
+    def _settle(self) -> None:
+        for _ in range(20):
+            change = advance(self.view)
+            view = self.view
+            steps = list(view.steps)
+            if change.cancel:
+                steps = [
+                    replace(s, status=StepStatus.CANCELLED) if s.kind in change.cancel and s.open else s for s in steps
+                ]
+            gains, before = view.gains, getattr(self, "_known", Knowledge())
+            if change.finished:
+                gains = (*gains, gained(before, view.knowledge))
+                self._known = view.knowledge
+            for new in change.steps:
+                steps += self._insert(new, steps)
+            status = view.status if change.status is None else move(view.status, change.status)
+            self.view = replace(
+                view,
+                status=status,
+                steps=tuple(steps),
+                gains=gains,
+                iteration=view.iteration if change.iteration is None else change.iteration,
+                stop_reason=change.stop_reason or view.stop_reason,
+                usage=self._usage(steps),
+            )
+            for kind in StepKind:
+                now = sum(s.kind is kind and s.open for s in steps)
+                self.most_open[kind] = max(self.most_open.get(kind, 0), now)
+            if not change.again:
+                return
+        raise AssertionError("the rules did not settle")
+
+    def _insert(self, new: NewStep, steps: list[StepView]) -> list[StepView]:
+        if any(s.key == new.key for s in steps):
+            return []
+        self.seen_keys.append(new.key)
+        return [StepView(new.key, new.kind, StepStatus.PENDING, new.iteration, new.subject)]
+
+    def _usage(self, steps: list[StepView]) -> Usage:
+        counted = [s for s in steps if s.status is not StepStatus.CANCELLED]
+        return Usage(
+            iterations=self.view.iteration,
+            searches=sum(s.kind is StepKind.SEARCH for s in counted),
+            fetches=sum(s.kind is StepKind.READ_SOURCE for s in counted),
+        )
+
+    def _end(self, step: StepView) -> None:
+        failed = self.world.fails(step)
+        result = {} if failed else self._result(step)
+        status = StepStatus.FAILED if failed else StepStatus.COMPLETED
+        ended = replace(step, status=status, result=result, error="broken" if failed else None)
+        self.view = replace(self.view, steps=tuple(ended if s.key == step.key else s for s in self.view.steps))
+
+    def _result(self, step: StepView) -> dict[str, object]:
+        if step.kind is StepKind.PLAN:
+            ids = [f"q{n}" for n in range(1, self.questions + 1)]
+            plan = PlanView(
+                tuple(QuestionView(i, i, True) for i in ids), tuple(Search(i, (i,), "documents", 5) for i in ids)
+            )
+            self.view = replace(self.view, plan=plan)
+        if step.kind is StepKind.SEARCH:
+            found = tuple(Candidate(f"{step.subject}-{n}", step.key, n, f"d{n}") for n in range(self.world.candidates))
+            self.view = replace(self.view, candidates=self.view.candidates + found)
+        if step.kind is StepKind.EXTRACT and self.world.covers(step.subject):
+            known = self.view.knowledge
+            covered = known.covered | {step.subject.partition("-")[0]}
+            self.view = replace(self.view, knowledge=replace(known, covered=covered, evidence=known.evidence + 1))
+        if step.kind is StepKind.DECIDE:
+            more = step.iteration - 1 <= self.world.decisions
+            action = {
+                "action": "search",
+                "query": f"n{step.iteration}",
+                "question_ids": ["q1"],
+                "endpoint": "documents",
+            }
+            return {"actions": [{**action, "results": 5}] if more else []}
+        if step.kind in (StepKind.READ_SOURCE, StepKind.PARSE):
+            return {"next": {"source_id": step.subject}}
+        if step.kind is StepKind.OUTLINE:
+            return {"sections": ["s1", "s2"]}
+        if step.kind is StepKind.ASSEMBLE:
+            return {"terminal_status": "completed", "findings": self.world.findings}
+        return {}

@@ -1,0 +1,130 @@
+"""The workflow rules: every run ends, within its limits, whatever the order in which its steps end."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shared.domain.advance import advance, gained, wake_in_s
+from shared.domain.budget import TIERS, Depth, Usage
+from shared.domain.states import RunKind, RunStatus, StepKind, StepStatus
+from shared.domain.stopping import gate_passes
+from shared.domain.view import ContradictionView, IngestCounts, Knowledge, RunView
+from tests.support.simulation import Simulation, World
+
+QUICK = TIERS[Depth.QUICK]
+
+
+def test_a_run_goes_from_question_to_report() -> None:
+    """With evidence for every question a run completes, and each kind of step has run."""
+    run = Simulation(World())
+    assert run.play() is RunStatus.COMPLETED
+    assert run.view.stop_reason == "finished"
+    assert {s.kind for s in run.view.steps} == set(StepKind)
+
+
+@given(data=st.data(), candidates=st.integers(0, 6), decisions=st.integers(0, 9), questions=st.integers(1, 7))
+@settings(max_examples=150, deadline=None)
+def test_every_run_ends_within_its_limits(data: st.DataObject, candidates: int, decisions: int, questions: int) -> None:
+    """Steps may end in any order, and research steps may fail: the run still ends, no key comes twice."""
+    failing = data.draw(st.sets(st.sampled_from([StepKind.SEARCH, StepKind.READ_SOURCE, StepKind.PARSE])))
+    world = World(candidates, fails=lambda s: s.kind in failing and len(s.key) % 2 == 0, decisions=decisions)
+    run = Simulation(world, questions=questions)
+    status = run.play(lambda n: data.draw(st.integers(0, n - 1)))
+    assert status in (RunStatus.COMPLETED, RunStatus.BUDGET_EXHAUSTED)
+    assert run.view.usage.searches <= QUICK.searches
+    assert run.view.usage.fetches <= QUICK.fetches
+    assert run.view.iteration <= QUICK.iterations
+    assert run.most_open[StepKind.SEARCH] <= QUICK.parallel_searches
+    assert run.most_open[StepKind.READ_SOURCE] <= QUICK.parallel_reads
+    assert len(run.seen_keys) == len(set(run.seen_keys))
+
+
+@given(order=st.lists(st.integers(0, 20), min_size=60, max_size=60))
+@settings(max_examples=60, deadline=None)
+def test_the_order_of_endings_changes_nothing(order: list[int]) -> None:
+    """The same inputs give the same steps, whichever of the open ones ends first."""
+    straight, shuffled = Simulation(World(candidates=5)), Simulation(World(candidates=5))
+    straight.play()
+    picks = iter(order * 20)
+    shuffled.play(lambda n: next(picks))
+    assert {s.key for s in straight.view.steps} == {s.key for s in shuffled.view.steps}
+    assert straight.view.stop_reason == shuffled.view.stop_reason
+
+
+def test_no_evidence_is_never_completed() -> None:
+    """A run without a verified finding ends as budget_exhausted with the reason no_evidence."""
+    run = Simulation(World(covers=lambda source: False, findings=0))
+    assert run.play() is RunStatus.BUDGET_EXHAUSTED
+    assert run.view.stop_reason == "no_evidence"
+
+
+@pytest.mark.parametrize("kind", [StepKind.PLAN, StepKind.DECIDE, StepKind.OUTLINE, StepKind.WRITE_SECTION])
+def test_a_failed_phase_fails_the_run(kind: StepKind) -> None:
+    """A plan, decision or synthesis step that failed for good makes the run failed, and nothing stays open."""
+    run = Simulation(World(fails=lambda s: s.kind is kind))
+    assert run.play() is RunStatus.FAILED
+    assert run.view.stop_reason == f"failed:{kind}"
+    assert not any(s.open for s in run.view.steps)
+
+
+def test_three_failed_searches_stop_research() -> None:
+    """When nothing can be searched, research stops with provider_failures."""
+    run = Simulation(World(fails=lambda s: s.kind is StepKind.SEARCH), questions=3)
+    run.play()
+    assert run.view.stop_reason in ("provider_failures", "no_evidence")
+    assert len(run.view.of_kind(StepKind.SEARCH)) == 3
+
+
+def test_a_contradiction_keeps_the_gate_shut() -> None:
+    """A central contradiction has to be followed up before the run may finish; a minor one need not be."""
+    view = RunView(RunKind.RESEARCH, RunStatus.RESEARCHING, QUICK, Usage())
+    assert gate_passes(view)
+    assert not gate_passes(replace(view, contradictions=(ContradictionView("k", True, False),)))
+    assert gate_passes(replace(view, contradictions=(ContradictionView("k", False, False),)))
+
+
+def test_time_alone_moves_a_run_on() -> None:
+    """Research stops at its deadline so that writing fits; after the whole limit what is verified is assembled."""
+    late = RunView(RunKind.RESEARCH, RunStatus.RESEARCHING, QUICK, Usage(elapsed_s=481), iteration=1)
+    assert advance(late).status is RunStatus.SYNTHESIZING
+    over = replace(late, status=RunStatus.SYNTHESIZING, usage=Usage(elapsed_s=601))
+    change = advance(over)
+    assert [s.kind for s in change.steps] == [StepKind.ASSEMBLE]
+    assert change.steps[0].inputs["terminal_status"] == RunStatus.BUDGET_EXHAUSTED
+    assert wake_in_s(replace(late, usage=Usage(elapsed_s=80))) == 400
+
+
+def test_gain_is_anything_new() -> None:
+    """Evidence, coverage, a source class or a settled contradiction is a gain; less of them is not."""
+    some = Knowledge(frozenset({"q1"}), 3, 1, 1)
+    assert not gained(some, some)
+    assert gained(some, replace(some, evidence=4))
+    assert gained(some, replace(some, covered=frozenset({"q1", "q2"})))
+    assert gained(some, replace(some, open_contradictions=0))
+    assert not gained(some, replace(some, evidence=2))
+
+
+def test_ingest_ends_when_its_documents_are_read() -> None:
+    """An ingest run fails only when nothing could be read."""
+    view = RunView(RunKind.INGEST, RunStatus.RESEARCHING, QUICK, Usage())
+    assert advance(replace(view, ingest=IngestCounts(open=1, completed=3))).status is None
+    assert advance(replace(view, ingest=IngestCounts(completed=1, failed=2))).status is RunStatus.COMPLETED
+    assert advance(replace(view, ingest=IngestCounts(failed=2, first_error="no"))).error == "no"
+
+
+def test_a_cut_short_synthesis_cancels_what_is_open() -> None:
+    """Past the elapsed limit nothing but the assembly goes on."""
+    run = Simulation(World())
+    while run.view.status is not RunStatus.SYNTHESIZING:
+        if run.view.status is RunStatus.QUEUED:
+            run.view = replace(run.view, may_start=True)
+        else:
+            run._end(next(s for s in run.view.steps if s.open))
+        run._settle()
+    run.view = replace(run.view, usage=replace(run.view.usage, elapsed_s=QUICK.elapsed_s))
+    change = advance(run.view)
+    assert StepKind.OUTLINE in change.cancel
+    assert StepKind.ASSEMBLE not in change.cancel
+    assert all(s.status is not StepStatus.FAILED for s in run.view.steps)
