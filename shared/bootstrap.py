@@ -9,6 +9,7 @@ from celery import Celery
 from redis import Redis
 
 from shared.adapters.cpu import ProcessCpu
+from shared.adapters.model.providers import Endpoint, Models, OnDemand, no_model
 from shared.config.settings import Settings, load_settings
 from shared.db.content import PostgresBlobs, PostgresSnapshots
 from shared.db.controls import PostgresControls
@@ -16,6 +17,7 @@ from shared.db.engine import Transactions, open_engine
 from shared.db.index import PostgresDocumentIndex
 from shared.db.ledger import LedgerLimits, PostgresLedger
 from shared.db.materials import PostgresMaterials
+from shared.db.model_calls import PostgresCallBook
 from shared.db.read_model import PostgresReadModel
 from shared.db.receipts import PostgresReceipts
 from shared.db.sweep import PostgresSweep
@@ -24,6 +26,7 @@ from shared.domain.states import StepKind
 from shared.events.watch import RedisWatch
 from shared.observability.logging import set_up_logging
 from shared.ports.cpu import Cpu
+from shared.ports.model import ModelOf, Phase
 from shared.queues.celery_app import WorkerLimits, build_app
 from shared.queues.runner import Handler, Heartbeat, Runner
 from shared.queues.signals import BrokerSignals
@@ -63,6 +66,16 @@ class Broker:
     app: Celery
     redis: Redis
     signals: BrokerSignals
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerParts:
+    """What a worker's handlers may be given."""
+
+    settings: Settings
+    storage: Storage
+    cpu: Cpu
+    model_of: ModelOf
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,11 +131,29 @@ def gateway_parts(settings: Settings) -> GatewayParts:
     return GatewayParts(open_storage(settings, pool_size=16), broker.signals, RedisWatch(broker.redis))
 
 
+def model_names(settings: Settings) -> dict[Phase, str] | None:
+    """Return the model of each phase, or None unless every phase has one."""
+    chosen = {phase: settings.model_for(phase) for phase in Phase}
+    named = {phase: name for phase, name in chosen.items() if name}
+    return named if len(named) == len(chosen) else None
+
+
+def open_models(settings: Settings, storage: Storage) -> tuple[ModelOf, Callable[[], None]]:
+    """Return the models that steps may ask, and the function that frees what they hold; nothing is loaded yet."""
+    names = model_names(settings)
+    if names is None:
+        return no_model, lambda: None
+    key = settings.openai_api_key
+    provider = OnDemand("openai", Endpoint(settings.openai_base_url, key.get_secret_value() if key else None))
+    book = PostgresCallBook(storage.transactions)
+    return Models(provider, names, storage.receipts, book).of, provider.close
+
+
 def run_worker(
     settings: Settings,
     queue: str,
     handlers: Mapping[StepKind, Handler],
-    make_deps: Callable[[Storage, Cpu], Any],
+    make_deps: Callable[[WorkerParts], Any],
 ) -> None:
     """Run a worker of one queue until it is told to stop."""
     set_up_logging(settings.log_level)
@@ -130,11 +161,13 @@ def run_worker(
     cpu = ProcessCpu(settings.cpu_processes)
     heartbeat = Heartbeat(storage.ledger, settings.lease_seconds / HEARTBEATS_PER_LEASE)
     runner = Runner(storage.ledger, broker.signals, heartbeat, handlers, worker_name(queue))
-    deps = make_deps(storage, cpu)
+    model_of, close_models = open_models(settings, storage)
+    deps = make_deps(WorkerParts(settings, storage, cpu, model_of))
 
     def close() -> None:
         heartbeat.close()
         cpu.close()
+        close_models()
         broker.signals.close()
         storage.transactions.close()
 
@@ -154,7 +187,7 @@ def open_sweeper(settings: Settings) -> tuple[Sweeper, Callable[[], None]]:
     return Sweeper(storage.sweep, broker.signals, settings.sweep_seconds), close
 
 
-def worker_main(queue: str, handlers: Mapping[StepKind, Handler], make_deps: Callable[[Storage, Cpu], Any]) -> None:
+def worker_main(queue: str, handlers: Mapping[StepKind, Handler], make_deps: Callable[[WorkerParts], Any]) -> None:
     """Run a worker with the settings of the environment; exit 2 with a sentence when one is missing."""
     try:
         run_worker(load_settings(), queue, handlers, make_deps)

@@ -31,7 +31,6 @@ Progress = Callable[[str], None]
 
 SUPERVISOR_LOG = "supervisor"
 LOCK_SECONDS = 180.0
-DETACH_SECONDS = 60.0
 START_SECONDS = 900.0
 STOP_SECONDS = 90.0
 STOP_STEPS: system.Steps = ((signal.SIGTERM, STOP_SECONDS), (signal.SIGKILL, 30.0))
@@ -122,7 +121,7 @@ def _join_or_start(plan: Plan, progress: Progress) -> StackInfo:
 def _start_supervisor(plan: Plan, progress: Progress) -> None:
     """Start a detached supervisor and return when its stack is ready.
 
-    On any other way out it stops: by itself, because nobody reads its reports any more, and this waits for it if it can.
+    On any other way out it stops, by itself because nobody reads its reports any more; if possible this waits for it.
     """
     home = plan.home
     log = home.log(SUPERVISOR_LOG)
@@ -145,8 +144,9 @@ def _start_supervisor(plan: Plan, progress: Progress) -> None:
         finally:
             os.close(output)
             os.close(report)
-        with contextlib.suppress(BrokenPipeError), detaching, detaching.stdin or io.BytesIO() as stdin:
-            stdin.write(plan.to_json().encode())
+        with contextlib.suppress(BrokenPipeError), detaching:
+            if detaching.stdin is not None:
+                detaching.stdin.write(plan.to_json().encode())
         for kind, text in _lines(reports, START_SECONDS):
             if kind == "pid":
                 pid = int(text)

@@ -23,7 +23,7 @@ from infra.standalone.errors import PortInUseError, StartError, StopRequestedErr
 from infra.standalone.info import StackInfo, write_info
 from infra.standalone.plan import Mode, Plan, Urls, address, project_version, service_environment
 from infra.standalone.postgres import EmbeddedPostgres
-from infra.standalone.processes import GATEWAY
+from infra.standalone.processes import GATEWAY, ProcessRow
 from infra.standalone.server import EmbeddedServer
 from infra.standalone.signals import Signals
 from infra.standalone.valkey import EmbeddedValkey
@@ -87,16 +87,22 @@ class Supervisor:
         self._listener.tell("progress", "Bringing the database schema up to date")
         self._migrate(environment)
         self._listener.tell("progress", "Starting the services")
-        for row in self._plan.table.services:
+        services = self._plan.table.services
+        # All at once would share the processors, and the one that everybody waits for would be ready among the last.
+        self._start_services([row for row in services if row.name == GATEWAY], environment)
+        self._await(self._gateway_answers, self._plan.table.ready_seconds, "The gateway did not answer", GATEWAY)
+        self._start_services([row for row in services if row.name != GATEWAY], environment)
+        self._last_use = time.monotonic()
+        self._publish()
+
+    def _start_services(self, rows: Sequence[ProcessRow], environment: dict[str, str]) -> None:
+        for row in rows:
             for name in row.names():
                 launch = functools.partial(system.spawn, self._command(name, row.argv, environment))
                 child = Child(name, launch, leftovers.SERVICE_STEPS)
                 self._services.append(child)
                 child.start()
         self._record()
-        self._await(self._all_ready, self._plan.table.ready_seconds, "The gateway did not answer", GATEWAY)
-        self._last_use = time.monotonic()
-        self._publish()
 
     @property
     def _children(self) -> list[Child]:
@@ -165,7 +171,7 @@ class Supervisor:
                     )
             self._signals.wait(STARTING_POLL_SECONDS)
 
-    def _all_ready(self) -> bool:
+    def _gateway_answers(self) -> bool:
         return all(child.process is not None for child in self._children) and _answers(self._address)
 
     def _hold(self) -> None:

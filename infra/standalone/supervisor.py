@@ -78,7 +78,6 @@ class PipeListener:
             with contextlib.suppress(BrokenPipeError):
                 self._pipe.close()
 
-
     def waits(self) -> bool:
         """Say whether the reader is there: a command that was interrupted or killed wants no stack any more."""
         watch = select.poll()

@@ -1,14 +1,12 @@
 """Entry of the extractor's worker: ``python -m services.extractor.worker``."""
 
-from shared.ports.cpu import Cpu
-
 from services.extractor.handlers import Deps
 from services.extractor.tasks import TASKS
-from shared.bootstrap import Storage, worker_main
+from shared.bootstrap import WorkerParts, worker_main
 
 
-def _deps(storage: Storage, cpu: Cpu) -> Deps:
-    return Deps(storage.materials, storage.snapshots, storage.blobs, storage.index, cpu)
+def _deps(parts: WorkerParts) -> Deps:
+    return Deps(parts.storage.materials, parts.storage.snapshots, parts.storage.blobs, parts.storage.index, parts.cpu)
 
 
 if __name__ == "__main__":

@@ -1,14 +1,12 @@
 """Entry of the fetcher's worker: ``python -m services.fetcher.worker``."""
 
-from shared.ports.cpu import Cpu
-
 from services.fetcher.handlers import Deps
 from services.fetcher.tasks import TASKS
-from shared.bootstrap import Storage, worker_main
+from shared.bootstrap import WorkerParts, worker_main
 
 
-def _deps(storage: Storage, _: Cpu) -> Deps:
-    return Deps(storage.materials, storage.index, storage.receipts)
+def _deps(parts: WorkerParts) -> Deps:
+    return Deps(parts.storage.materials, parts.storage.index, parts.storage.receipts)
 
 
 if __name__ == "__main__":

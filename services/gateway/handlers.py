@@ -31,19 +31,13 @@ def act(deps: Deps, owner: OwnerId, run_id: RunId, control: ControlRequest) -> R
     """Carry out an action; one whose aim is reached already changes nothing and is no error."""
     action = Action(control.action)
     try:
-        _send(deps, _carry_out(deps, owner, run_id, action, control.expected_version))
+        _send(deps, deps.controls.act(owner, run_id, control))
     except IllegalAction:
         run = deps.reads.run(owner, run_id)
         if rules.already_holds(action, RunStatus(run.status), control.expected_version, run.plan_version):
             return run
         raise
     return deps.reads.run(owner, run_id)
-
-
-def _carry_out(deps: Deps, owner: OwnerId, run_id: RunId, action: Action, expected_version: int | None) -> Committed:
-    if action is Action.APPROVE_PLAN:
-        return deps.controls.approve(owner, run_id, expected_version)
-    return deps.controls.cancel(owner, run_id)
 
 
 def add_documents(deps: Deps, owner: OwnerId, uploads: Sequence[Upload]) -> Ingest:

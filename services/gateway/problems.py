@@ -3,10 +3,8 @@
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from flask import Flask, Response, g
-from pydantic import ValidationError
 from werkzeug.exceptions import HTTPException
 
 from shared.contracts.runs import Problem
@@ -65,7 +63,6 @@ class Kind:
 KINDS: Mapping[type[Exception], Kind] = {
     NotFound: Kind(404, "not-found", "Not found"),
     Invalid: Kind(422, "invalid", "The request cannot be carried out with these values"),
-    ValidationError: Kind(422, "invalid", "The request cannot be carried out with these values"),
     StaleVersion: Kind(409, "stale-version", "The plan has changed"),
     IllegalAction: Kind(409, "illegal-action", "The run cannot do this now"),
     KeyReused: Kind(409, "key-reused", "The idempotency key was used for another request"),
@@ -92,9 +89,6 @@ def kind_of(error: Exception) -> Kind:
 def problem_of(error: Exception) -> Problem:
     """Return the problem details of an error that the table holds."""
     kind = kind_of(error)
-    if isinstance(error, ValidationError):
-        field, detail = explain(error)
-        return Problem(type=kind.type, title=kind.title, status=kind.status, detail=detail, field=field)
     return Problem(
         type=kind.type,
         title=kind.title,
@@ -106,40 +100,9 @@ def problem_of(error: Exception) -> Problem:
     )
 
 
-def explain(error: ValidationError) -> tuple[str | None, str]:
-    """Return the field at fault and one sentence; of unknown fields all are named, of other faults the first."""
-    faults = error.errors(include_url=False, include_context=True)
-    unknown = [_path(fault["loc"]) for fault in faults if fault["type"] == "extra_forbidden"]
-    if unknown:
-        names = ", ".join(unknown)
-        return unknown[
-            0
-        ], f"Unknown {'field' if len(unknown) == 1 else 'fields'}: {names}. Leave out what is not known."
-    fault = faults[0]
-    field = _path(fault["loc"]) or None
-    return field, _sentence(field or "body", fault["type"], fault["msg"], fault.get("ctx", {}), fault.get("input"))
-
-
-def _path(location: tuple[int | str, ...]) -> str:
-    return ".".join(str(part) for part in location)
-
-
-def _sentence(field: str, kind: str, message: str, context: Mapping[str, Any], given: Any) -> str:
-    if kind == "missing":
-        return f"The field {field} is missing."
-    if kind == "string_too_long":
-        return f"The field {field} has {len(given):,} characters; it may have {context['max_length']:,}."
-    if kind == "string_too_short":
-        return f"The field {field} is empty."
-    if kind == "value_error":
-        return f"The field {field} is not valid: {context['error']}."
-    return f"The field {field} is not valid: {message[:1].lower()}{message[1:]}."
-
-
 def install(app: Flask, outages: tuple[type[Exception], ...]) -> None:
     """Answer every error with problem details; ``outages`` say that the database cannot be reached."""
     app.register_error_handler(LeadlineError, _answer_known)
-    app.register_error_handler(ValidationError, _answer_known)
     app.register_error_handler(HTTPException, _answer_http)
     app.register_error_handler(Exception, _answer_unknown)
     for outage in outages:

@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from shared.domain.errors import Invalid
-from shared.domain.states import Action, RunStatus
+from shared.domain.states import Action, RunStatus, is_final
 from shared.domain.text import clean
 
 DEFAULT_ENGINE = "extractive"
@@ -36,6 +36,10 @@ def already_holds(action: Action, status: RunStatus, expected_version: int | Non
     """Tell whether what the action asks for is the case already, so that repeating it is no error."""
     if action is Action.CANCEL:
         return status is RunStatus.CANCELLED
+    if action is Action.PAUSE:
+        return status is RunStatus.PAUSED
+    if action is Action.RESUME:
+        return status is not RunStatus.PAUSED and not is_final(status)
     if action is Action.APPROVE_PLAN:
         return status in _APPROVED and expected_version in (None, plan_version)
     return False

@@ -79,9 +79,7 @@ def _contradiction(
     )
 
 
-def _resolution(
-    question: Question, sides: Mapping[str, tuple[Evidence, ...]], sources: Mapping[str, Source]
-) -> str:
+def _resolution(question: Question, sides: Mapping[str, tuple[Evidence, ...]], sources: Mapping[str, Source]) -> str:
     """Explain dates that changed between sources of different age; anything else stays open."""
     dated = {
         source.published_at: value

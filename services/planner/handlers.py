@@ -6,11 +6,14 @@ from services.planner.contradictions import find_contradictions
 from services.planner.engines import PlannerEngine, engine_of
 from services.planner.engines.brief import Brief
 from services.planner.engines.extractive import RESULTS
-from services.planner.rules import action_of, independence, judge_proposals
+from services.planner.rules import Rejected, action_of, endpoints_of, independence, judge_proposals
 from shared.contracts.evidence import Contradiction, Source
 from shared.domain.errors import Permanent
+from shared.domain.states import StepKind
+from shared.domain.view import RunView
 from shared.ports.ledger import Lease, Outcome
-from shared.ports.materials import Materials, Snapshots
+from shared.ports.materials import Materials, RunFacts, Snapshots
+from shared.ports.model import ModelOf
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,15 +22,22 @@ class Deps:
 
     materials: Materials
     snapshots: Snapshots
-    engines: dict[str, PlannerEngine]
+    model_of: ModelOf
 
 
 def plan(deps: Deps, lease: Lease) -> Outcome:
     """Propose a plan for the run's request."""
     facts = deps.materials.facts(lease.run_id)
-    made = engine_of(deps.engines, facts.engine).plan(facts)
+    made = _engine(deps, lease, facts).plan(facts)
     count = len(made.questions)
     return Outcome(summary=f"Planned {count} question{'s' * (count != 1)}.", plan=made)
+
+
+def revise_plan(deps: Deps, lease: Lease) -> Outcome:
+    """Change the plan as a person asked for; it goes back to approval as a new version."""
+    facts = deps.materials.facts(lease.run_id)
+    revised = _engine(deps, lease, facts).revise(facts, str(lease.inputs["instruction"]))
+    return Outcome(summary=f"Revised the plan: {len(revised.questions)} questions.", plan=revised)
 
 
 def decide(deps: Deps, lease: Lease) -> Outcome:
@@ -43,17 +53,38 @@ def decide(deps: Deps, lease: Lease) -> Outcome:
     followed = {c.claim_key for c in view.contradictions if c.followed_up}
     waiting = tuple(c for c in contradictions if c.claim_key not in followed)
     queries = deps.materials.queries(lease.run_id)
-    brief = Brief(facts.plan, view.knowledge.covered, evidence, waiting, queries)
-    proposals = engine_of(deps.engines, facts.engine).decide(brief)
-    ids = frozenset(q.id for q in facts.plan.questions)
-    judged = judge_proposals(proposals, ids, queries, view.limits.searches - view.usage.searches)
-    actions = [action_of(p, "documents", RESULTS) for p in judged.accepted]
+    left = view.limits.searches - view.usage.searches
+    brief = Brief(
+        plan=facts.plan,
+        covered=view.knowledge.covered,
+        evidence=evidence,
+        contradictions=waiting,
+        queries=queries,
+        sources=sources,
+        rejected=_rejected_before(view),
+        endpoints=endpoints_of(facts.request.source_policy),
+        searches_left=left,
+        as_of=facts.request.as_of or facts.created_at.date().isoformat(),
+    )
+    proposals = _engine(deps, lease, facts).decide(brief)
+    judged = judge_proposals(proposals, frozenset(q.id for q in facts.plan.questions), queries, left)
+    actions = [action_of(p, RESULTS) for p in judged.accepted]
     return Outcome(
         summary=_summary(len(actions), contradictions),
         result={"actions": actions, "rejected": [{"query": r.query, "rule": r.rule} for r in judged.rejected]},
         sources=moved,
         contradictions=_settled(contradictions, waiting, bool(actions)),
     )
+
+
+def _engine(deps: Deps, lease: Lease, facts: RunFacts) -> PlannerEngine:
+    return engine_of(facts.engine, deps.model_of(lease))
+
+
+def _rejected_before(view: RunView) -> tuple[Rejected, ...]:
+    """Return the proposals of earlier decisions that were not followed, oldest first, each query once."""
+    rows = [row for step in view.of_kind(StepKind.DECIDE) for row in step.result.get("rejected", ())]
+    return tuple({row["query"]: Rejected(row["query"], row["rule"]) for row in rows}.values())
 
 
 def _independence(deps: Deps, lease: Lease) -> tuple[Source, ...]:

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from shared.contracts.evidence import Source
+from shared.contracts.plan import Endpoint
+from shared.contracts.runs import SourcePolicy
 from shared.domain.dedupe import Signature, clusters
 from shared.domain.questions import fingerprint, is_repeat
 
@@ -19,6 +21,7 @@ class Proposal:
     query: str
     question_ids: tuple[str, ...]
     reason: str
+    endpoint: str = "documents"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,11 @@ class Judged:
 
     accepted: tuple[Proposal, ...]
     rejected: tuple[Rejected, ...]
+
+
+def endpoints_of(_: SourcePolicy) -> tuple[Endpoint, ...]:
+    """Return where a run with this policy may search."""
+    return ("documents",)
 
 
 def judge_proposals(
@@ -60,13 +68,13 @@ def judge_proposals(
     return Judged(tuple(accepted), tuple(rejected))
 
 
-def action_of(proposal: Proposal, endpoint: str, results: int) -> dict[str, Any]:
+def action_of(proposal: Proposal, results: int) -> dict[str, Any]:
     """Return the action as a decision's result holds it."""
     return {
         "action": "search",
         "query": proposal.query,
         "question_ids": list(proposal.question_ids),
-        "endpoint": endpoint,
+        "endpoint": proposal.endpoint,
         "results": results,
         "reason": proposal.reason,
     }

@@ -3,4 +3,8 @@
 from services.planner import handlers
 from shared.domain.states import StepKind
 
-TASKS = {StepKind.PLAN: handlers.plan, StepKind.DECIDE: handlers.decide}
+TASKS = {
+    StepKind.PLAN: handlers.plan,
+    StepKind.REVISE_PLAN: handlers.revise_plan,
+    StepKind.DECIDE: handlers.decide,
+}

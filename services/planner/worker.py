@@ -1,15 +1,12 @@
 """Entry of the planner's worker: ``python -m services.planner.worker``."""
 
-from shared.ports.cpu import Cpu
-
-from services.planner.engines import planner_engines
 from services.planner.handlers import Deps
 from services.planner.tasks import TASKS
-from shared.bootstrap import Storage, worker_main
+from shared.bootstrap import WorkerParts, worker_main
 
 
-def _deps(storage: Storage, _: Cpu) -> Deps:
-    return Deps(storage.materials, storage.snapshots, planner_engines())
+def _deps(parts: WorkerParts) -> Deps:
+    return Deps(parts.storage.materials, parts.storage.snapshots, parts.model_of)
 
 
 if __name__ == "__main__":

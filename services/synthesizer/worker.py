@@ -2,12 +2,11 @@
 
 from services.synthesizer.handlers import Deps
 from services.synthesizer.tasks import TASKS
-from shared.bootstrap import Storage, worker_main
-from shared.ports.cpu import Cpu
+from shared.bootstrap import WorkerParts, worker_main
 
 
-def _deps(storage: Storage, cpu: Cpu) -> Deps:
-    return Deps(storage.materials, storage.snapshots, cpu)
+def _deps(parts: WorkerParts) -> Deps:
+    return Deps(parts.storage.materials, parts.storage.snapshots, parts.cpu)
 
 
 if __name__ == "__main__":

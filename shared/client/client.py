@@ -2,10 +2,9 @@
 
 import secrets
 from collections.abc import Iterator, Sequence
-from typing import Any, BinaryIO, Literal, TypeVar
+from typing import BinaryIO, Literal
 
 import requests
-from pydantic import BaseModel
 
 from shared.client.following import follow
 from shared.client.wire import Wire
@@ -14,7 +13,6 @@ from shared.contracts.plan import Plan
 from shared.contracts.report import Report
 from shared.contracts.runs import CreateRun, Document, DocumentPage, Ingest, Run, RunPage
 
-Model = TypeVar("Model", bound=BaseModel)
 ReportFormat = Literal["json", "md", "html", "bundle"]
 
 RUNS = "/api/v1/research-runs"
@@ -39,18 +37,18 @@ class LeadlineClient:
         """Start a run; it is started once, also when an answer gets lost and the request is sent again."""
         key = idempotency_key or request.client_request_id or secrets.token_hex(16)
         body = request.model_dump(mode="json", exclude_unset=True)
-        return self._one(Run, "POST", RUNS, json=body, headers={"Idempotency-Key": key})
+        return self._wire.one(Run, "POST", RUNS, json=body, headers={"Idempotency-Key": key})
 
     def run(self, run_id: str) -> Run:
         """Return a run."""
-        return self._one(Run, "GET", f"{RUNS}/{run_id}")
+        return self._wire.one(Run, "GET", f"{RUNS}/{run_id}")
 
     def runs(self, status: str | None = None, limit: int = 100) -> Iterator[Run]:
         """Yield at most ``limit`` runs, newest first, page by page."""
         cursor: str | None = None
         while limit > 0:
             query = {"status": status, "cursor": cursor, "limit": min(limit, 100)}
-            page = self._one(RunPage, "GET", RUNS, params=query)
+            page = self._wire.one(RunPage, "GET", RUNS, params=query)
             yield from page.runs
             limit, cursor = limit - len(page.runs), page.next_cursor
             if cursor is None:
@@ -59,16 +57,16 @@ class LeadlineClient:
     def edit_plan(self, run_id: str, expected_version: int, plan: Plan) -> Run:
         """Replace the plan that waits for approval."""
         body = {"expected_version": expected_version, "plan": plan.model_dump(mode="json")}
-        return self._one(Run, "PATCH", f"{RUNS}/{run_id}/plan", json=body)
+        return self._wire.one(Run, "PATCH", f"{RUNS}/{run_id}/plan", json=body)
 
     def approve(self, run_id: str, expected_version: int | None = None) -> Run:
         """Approve the plan."""
         body = {"action": "approve_plan", "expected_version": expected_version}
-        return self._one(Run, "POST", f"{RUNS}/{run_id}/actions", json=body)
+        return self._wire.one(Run, "POST", f"{RUNS}/{run_id}/actions", json=body)
 
     def cancel(self, run_id: str) -> Run:
         """Cancel the run."""
-        return self._one(Run, "POST", f"{RUNS}/{run_id}/actions", json={"action": "cancel"})
+        return self._wire.one(Run, "POST", f"{RUNS}/{run_id}/actions", json={"action": "cancel"})
 
     def events(self, run_id: str, after: int = 0) -> Iterator[Event]:
         """Yield the run's events over ``after`` as they happen, each once and in order, until the run has ended."""
@@ -82,7 +80,7 @@ class LeadlineClient:
 
     def report(self, run_id: str) -> Report:
         """Return the newest report."""
-        return self._one(Report, "GET", f"{RUNS}/{run_id}/report")
+        return self._wire.one(Report, "GET", f"{RUNS}/{run_id}/report")
 
     def rendered(self, run_id: str, fmt: ReportFormat) -> bytes:
         """Return the newest report as a file."""
@@ -92,13 +90,13 @@ class LeadlineClient:
     def upload(self, files: Sequence[tuple[str, bytes | BinaryIO]]) -> Ingest:
         """Send files under their names; return the run that reads them, which `wait` waits for, and their ids."""
         parts = [("files", (name, data)) for name, data in files]
-        return self._one(Ingest, "POST", DOCUMENTS, files=parts)
+        return self._wire.one(Ingest, "POST", DOCUMENTS, files=parts)
 
     def documents(self) -> Iterator[Document]:
         """Yield all documents, newest first, page by page."""
         cursor: str | None = None
         while True:
-            page = self._one(DocumentPage, "GET", DOCUMENTS, params={"cursor": cursor, "limit": 200})
+            page = self._wire.one(DocumentPage, "GET", DOCUMENTS, params={"cursor": cursor, "limit": 200})
             yield from page.documents
             cursor = page.next_cursor
             if cursor is None:
@@ -106,9 +104,4 @@ class LeadlineClient:
 
     def document(self, document_id: str) -> Document:
         """Return a document."""
-        return self._one(Document, "GET", f"{DOCUMENTS}/{document_id}")
-
-    def _one(self, model: type[Model], method: str, path: str, **options: Any) -> Model:
-        """Return the object that a call answers; every call but an upload may be repeated without harm."""
-        answer = self._wire.call(method, path, repeatable="files" not in options, **options)
-        return model.model_validate_json(answer.content)
+        return self._wire.one(Document, "GET", f"{DOCUMENTS}/{document_id}")

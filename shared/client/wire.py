@@ -4,10 +4,10 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
-from typing import Any
+from typing import Any, TypeVar
 
 import requests
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from shared.client.errors import ClientError, Unreachable
 from shared.contracts.runs import Problem
@@ -18,6 +18,7 @@ STREAM_SILENCE_S = 45.0
 PAUSES_S = (0.1, 0.5, 1.0)
 """Between the tries of a request that may be repeated."""
 
+Model = TypeVar("Model", bound=BaseModel)
 Pause = Callable[[float], None]
 
 
@@ -48,6 +49,11 @@ class Wire:
                     raise
                 self.pause(delay)
         return self._once(method, path, options)
+
+    def one(self, model: type[Model], method: str, path: str, **options: Any) -> Model:
+        """Return the object that a call answers; every call but an upload may be repeated without harm."""
+        answer = self.call(method, path, repeatable="files" not in options, **options)
+        return model.model_validate_json(answer.content)
 
     @contextmanager
     def stream(self, path: str, headers: Mapping[str, str]) -> Iterator[Iterator[bytes]]:

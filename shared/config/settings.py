@@ -18,7 +18,9 @@ def _default_home() -> Path:
 class Settings(BaseSettings):
     """Frozen; a test passes another instance instead of changing this one. Names carry the prefix ``LEADLINE_``."""
 
-    model_config = SettingsConfigDict(env_prefix="LEADLINE_", frozen=True, extra="ignore")
+    model_config = SettingsConfigDict(
+        env_prefix="LEADLINE_", env_ignore_empty=True, frozen=True, extra="ignore", populate_by_name=True
+    )
 
     home: Path = Field(default_factory=_default_home, description="Where the embedded stack keeps its data.")
     database_url: SecretStr | None = Field(default=None, description="PostgreSQL instead of the embedded one.")
@@ -38,6 +40,26 @@ class Settings(BaseSettings):
     max_document_bytes: int = Field(default=20_000_000, ge=1, description="Largest document that is taken in.")
     gateway_threads: int = Field(default=64, ge=2, description="Requests and streams that a gateway serves at once.")
     log_level: str = Field(default="INFO", description="DEBUG, INFO, WARNING or ERROR.")
+    openai_api_key: SecretStr | None = Field(
+        default=None, validation_alias="OPENAI_API_KEY", description="Key of the model's provider."
+    )
+    openai_base_url: str = Field(
+        default="https://api.openai.com/v1",
+        validation_alias="OPENAI_BASE_URL",
+        pattern=r"^https?://[^\s/]+",
+        description="Endpoint of the model: any that speaks OpenAI's chat completions.",
+    )
+    model: str | None = Field(default=None, description="Name of the model that the engine llm asks.")
+    model_planner: str | None = Field(default=None, description="Another model for plans.")
+    model_decision: str | None = Field(default=None, description="Another model for what to search next.")
+    model_extractor: str | None = Field(default=None, description="Another model for reading sources.")
+    model_writer: str | None = Field(default=None, description="Another model for writing.")
+    model_verifier: str | None = Field(default=None, description="Another model for checking sentences.")
+
+    def model_for(self, phase: str) -> str | None:
+        """Return the name of the model of a phase (planner, decision, extractor, writer, verifier)."""
+        chosen: str | None = getattr(self, f"model_{phase}")
+        return chosen or self.model
 
 
 def load_settings() -> Settings:

@@ -9,7 +9,7 @@ from shared.contracts.base import Contract
 from shared.contracts.plan import Plan
 from shared.domain.budget import Depth
 
-EngineName = Literal["auto", "extractive"]
+EngineName = Literal["auto", "extractive", "llm"]
 
 
 class SourcePolicy(Contract):
@@ -28,6 +28,10 @@ class Budget(Contract):
     elapsed_s: int | None = None
     parallel_reads: int | None = None
     parallel_searches: int | None = None
+    model_calls: int | None = None
+    verification_calls: int | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
 
 
 class CreateRun(Contract):
@@ -55,8 +59,10 @@ class EditPlan(Contract):
 class ControlRequest(Contract):
     """The body of ``POST /research-runs/{id}/actions``."""
 
-    action: Literal["approve_plan", "cancel"]
+    action: Literal["approve_plan", "pause", "resume", "refine", "cancel", "retry", "increase_budget"]
     expected_version: int | None = None
+    instruction: str | None = Field(default=None, max_length=4000)
+    limits: dict[str, int] | None = None
 
 
 class RunUsage(Contract):
@@ -67,6 +73,13 @@ class RunUsage(Contract):
     fetches: int = 0
     elapsed_s: float = 0.0
     retries: int = 0
+    model_calls: int = 0
+    verification_calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    cost_usd: float | None = None
+    by_phase: dict[str, dict[str, int]] = Field(default_factory=dict)
 
 
 class RunCounts(Contract):

@@ -152,7 +152,7 @@ class PostgresLedger:
             end_attempt(session, step, outbox, outcome, str(error))
             if outcome == "failed":
                 step.errors += 1
-            end_try(session, run, step, outbox, decision)
+            end_try(session, run, step, outbox, decision, outcome)
             return outbox.committed()
 
         return self._transactions.run(work)
@@ -166,7 +166,7 @@ class PostgresLedger:
                 return None
             run, step, outbox = held
             end_attempt(session, step, outbox, "handed_back", None)
-            end_try(session, run, step, outbox, Retry(0.0, counts=False))
+            end_try(session, run, step, outbox, Retry(0.0, counts=False), "handed_back")
             return outbox.committed()
 
         return self._transactions.run(work)
@@ -247,25 +247,28 @@ def interrupt(session: Session, run: RunRow, step: StepRow, outbox: Outbox) -> b
     step.interruptions += 1
     tries = Tries(step.errors, step.interruptions)
     decision = decide_interrupted(tries, KINDS[StepKind(step.kind)].caps)
-    end_try(session, run, step, outbox, decision)
+    end_try(session, run, step, outbox, decision, "interrupted")
     return isinstance(decision, Retry)
 
 
-def end_try(session: Session, run: RunRow, step: StepRow, outbox: Outbox, decision: Retry | GiveUp) -> None:
-    """Make the step due again, or fail it and let the run go on without it."""
+def end_try(
+    session: Session, run: RunRow, step: StepRow, outbox: Outbox, decision: Retry | GiveUp, outcome: str
+) -> None:
+    """Make the step due again, or fail it and let the run go on without it; ``outcome`` is that of the try."""
     step.lease_token = step.leased_until = None
     kind = StepKind(step.kind)
     if isinstance(decision, Retry):
         due = outbox.now + timedelta(seconds=decision.after_s)
         step.status, step.not_before, step.wake_at, step.wakes = StepStatus.PENDING, due, due, 0
         facts = {"step_id": step.id, "kind": kind, "attempt": step.attempts, "not_before": due.isoformat()}
-        outbox.event("step_retrying", **facts)
+        outbox.event("step_retrying", outcome=outcome, **facts)
         if decision.after_s <= 0:
             outbox.wake(StepId(step.id), kind)
         return
     step.status, step.ended_at = StepStatus.FAILED, outbox.now
     step.error_code, step.error = decision.code, decision.detail[:MAX_ERROR_CHARS]
-    outbox.event("step_failed", step_id=step.id, kind=kind, attempt=step.attempts, summary=step.error)
+    facts = {"step_id": step.id, "kind": kind, "attempt": step.attempts, "summary": step.error}
+    outbox.event("step_failed", outcome=outcome, **facts)
     progress(session, run, outbox)
 
 

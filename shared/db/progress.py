@@ -9,10 +9,10 @@ from sqlalchemy.orm import Session
 from shared.db.engine import new_id
 from shared.db.outbox import Outbox
 from shared.db.tables import IterationRow, RunRow, StepRow
-from shared.db.views import knowledge_of, knowledge_row, load_view
+from shared.db.views import elapsed_s, knowledge_of, knowledge_row, load_view
 from shared.domain.advance import Advance, NewStep, advance, gained, wake_in_s
 from shared.domain.ids import OwnerId, StepId
-from shared.domain.states import OPEN_STEP, RunKind, RunStatus, StepKind, StepStatus, is_final, move
+from shared.domain.states import OPEN_STEP, RUNNING_RUN, RunKind, RunStatus, StepKind, StepStatus, is_final, move
 from shared.domain.view import Knowledge, RunView
 
 MAX_MOVES = 20
@@ -56,12 +56,21 @@ def set_status(run: RunRow, outbox: Outbox, status: RunStatus, reason: str | Non
     if status is RunStatus.QUEUED:
         run.queued_at = outbox.now
         outbox.admit(OwnerId(run.owner_id))
-    if status is RunStatus.RESEARCHING and run.started_at is None:
-        run.started_at = outbox.now
-    if is_final(status):
-        run.completed_at, run.wake_at = outbox.now, None
+    _count_activity(run, outbox, active=status in RUNNING_RUN)
+    run.completed_at = outbox.now if is_final(status) else None
+    if is_final(status) or status is RunStatus.PAUSED:
+        run.wake_at = None
         outbox.admit(OwnerId(run.owner_id))
     outbox.event("status_changed", **{"from": before, "to": status, "reason": reason})
+
+
+def _count_activity(run: RunRow, outbox: Outbox, *, active: bool) -> None:
+    """Let the clock of the elapsed limit run exactly while the run is active."""
+    if active and run.active_since is None:
+        run.active_since = outbox.now
+        run.started_at = run.started_at or outbox.now
+    elif not active and run.active_since is not None:
+        run.active_s, run.active_since = elapsed_s(run, outbox.now), None
 
 
 def _apply(session: Session, run: RunRow, outbox: Outbox, view: RunView, change: Advance) -> None:
@@ -78,11 +87,12 @@ def _apply(session: Session, run: RunRow, outbox: Outbox, view: RunView, change:
             run.last_error, run.resume_phase = change.error, run.status
         set_status(run, outbox, change.status, change.reason)
     for step in change.steps:
-        _insert(session, run, outbox, step)
+        insert_step(session, run, outbox, step)
     _budget_events(outbox, view, change)
 
 
-def _insert(session: Session, run: RunRow, outbox: Outbox, step: NewStep) -> None:
+def insert_step(session: Session, run: RunRow, outbox: Outbox, step: NewStep) -> None:
+    """Insert a step unless the epoch has one of its key, and remember to wake its worker."""
     inserted = session.scalar(
         insert(StepRow)
         .values(

@@ -1,6 +1,7 @@
 """The queries that answer people; everything is seen through its owner."""
 
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any, Literal, TypeVar, cast
 
 from sqlalchemy import func, select
@@ -13,6 +14,7 @@ from shared.contracts.runs import CreateRun, Run, RunCounts, RunPage, RunUsage, 
 from shared.db import rows
 from shared.db.documents import PostgresDocumentReads
 from shared.db.ledger import database_now
+from shared.db.model_usage import load_booked, load_by_phase
 from shared.db.schema import check_schema
 from shared.db.tables import (
     ContradictionRow,
@@ -25,7 +27,7 @@ from shared.db.tables import (
     SourceRow,
     StepRow,
 )
-from shared.db.views import load_knowledge, load_plan
+from shared.db.views import elapsed_s, load_knowledge, load_plan
 from shared.domain.budget import Depth
 from shared.domain.errors import Invalid, NotFound
 from shared.domain.ids import OwnerId, RunId
@@ -182,13 +184,16 @@ def _usage(session: Session, run: RunRow) -> RunUsage:
         ).all()
     )
     tries = select(func.coalesce(func.sum(StepRow.errors + StepRow.interruptions), 0)).where(StepRow.run_id == run.id)
-    until = run.completed_at or database_now(session)
+    spent = load_booked(session, run.id)
     return RunUsage(
         iterations=run.iteration,
         searches=counted.get(StepKind.SEARCH, 0),
         fetches=counted.get(StepKind.READ_SOURCE, 0),
-        elapsed_s=round((until - run.started_at).total_seconds(), 3) if run.started_at else 0.0,
+        elapsed_s=round(elapsed_s(run, database_now(session)), 3),
         retries=session.scalar(tries) or 0,
+        **asdict(spent.settled + spent.under_way),
+        cached_tokens=spent.cached_tokens,
+        by_phase=load_by_phase(session, run.id),
     )
 
 

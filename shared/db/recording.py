@@ -49,7 +49,16 @@ def _plan(session: Session, run: RunRow, outcome: Outcome, outbox: Outbox) -> No
     run.plan_version += 1
     body = outcome.plan.model_dump(mode="json")
     session.add(PlanRow(run_id=run.id, version=run.plan_version, body=body, by="planner", created_at=outbox.now))
+    if run.plan_version > 1:
+        _mark_scope(session, run, [q.id for q in outcome.plan.questions])
     outbox.event("plan_ready", plan_version=run.plan_version, by="planner")
+
+
+def _mark_scope(session: Session, run: RunRow, question_ids: list[str]) -> None:
+    """Mark earlier evidence as in or out of the new plan's scope; ids of questions are never used again for others."""
+    inside = EvidenceRow.question_ids.overlap(question_ids)
+    body = func.jsonb_set(EvidenceRow.body, ["in_scope"], func.to_jsonb(inside))
+    session.execute(update(EvidenceRow).where(EvidenceRow.run_id == run.id).values(body=body))
 
 
 def _fetches(session: Session, lease: Lease, outcome: Outcome) -> None:

@@ -6,7 +6,7 @@ from sqlalchemy.orm import Session
 
 from shared.domain.errors import LeadlineError
 
-REVISION = "0001"
+REVISION = "0003"
 
 
 class SchemaBehind(LeadlineError):

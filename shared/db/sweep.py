@@ -55,6 +55,8 @@ class PostgresSweep:
             rows = session.scalars(
                 select(StepRow)
                 .join(due, due.c.id == StepRow.id)
+                # Said again outside the subquery: a row that another sweeper has just put off is looked at afresh.
+                .where(StepRow.status == StepStatus.PENDING, StepRow.wake_at <= func.clock_timestamp())
                 .order_by(due.c.turn, StepRow.id)
                 .with_for_update(of=StepRow, skip_locked=True)
             ).all()

@@ -84,6 +84,9 @@ class RunRow(Base):
     updated_at: Mapped[datetime] = mapped_column(server_default=NOW)
     queued_at: Mapped[datetime | None]
     started_at: Mapped[datetime | None]
+    active_since: Mapped[datetime | None]
+    active_s: Mapped[float] = mapped_column(server_default=text("0"))
+    """Seconds of research and synthesis before ``active_since``; waits and pauses are not counted."""
     completed_at: Mapped[datetime | None]
 
 
@@ -177,6 +180,37 @@ class ReceiptRow(Base):
     kind: Mapped[str]
     answer: Mapped[dict[str, Any]]
     created_at: Mapped[datetime] = mapped_column(server_default=NOW)
+
+
+class ModelCallRow(Base):
+    """One call at a model's provider: reserved before it is made (open), then done, failed or refused.
+
+    A done call counts what it used, an open or failed one what was set aside for it, a refused one nothing. The price
+    is unknown as long as ``price_usd`` is null.
+    """
+
+    __tablename__ = "model_calls"
+    __table_args__ = (Index("ix_model_calls_run", "run_id", "id"), Index("ix_model_calls_step", "step_id"))
+    id: Mapped[str] = mapped_column(primary_key=True)
+    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"))
+    step_id: Mapped[str] = mapped_column(ForeignKey("steps.id", ondelete="CASCADE"))
+    epoch: Mapped[int]
+    attempt: Mapped[int]
+    phase: Mapped[str]
+    request_sha256: Mapped[str]
+    requested_model: Mapped[str]
+    served_model: Mapped[str | None]
+    status: Mapped[str] = mapped_column(server_default="open")
+    outcome: Mapped[str | None]
+    reserved_input: Mapped[int]
+    reserved_output: Mapped[int]
+    input_tokens: Mapped[int | None]
+    output_tokens: Mapped[int | None]
+    cached_tokens: Mapped[int | None]
+    price_usd: Mapped[float | None]
+    latency_ms: Mapped[int | None]
+    started_at: Mapped[datetime] = mapped_column(server_default=NOW)
+    ended_at: Mapped[datetime | None]
 
 
 class EventRow(Base):
@@ -299,9 +333,9 @@ class CandidacyRow(Base):
 
     __tablename__ = "candidacies"
     run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True)
+    epoch: Mapped[int] = mapped_column(primary_key=True)
     search_key: Mapped[str] = mapped_column(primary_key=True)
     source_id: Mapped[str] = mapped_column(ForeignKey("sources.id", ondelete="CASCADE"), primary_key=True)
-    epoch: Mapped[int]
     rank: Mapped[int]
 
 
@@ -380,3 +414,38 @@ class ReportFileRow(Base):
     fmt: Mapped[str] = mapped_column(primary_key=True)
     mime: Mapped[str]
     data: Mapped[bytes]
+
+
+class SiteRow(Base):
+    """The slot of a site: who asks it now, until when at most, and when the next one may begin."""
+
+    __tablename__ = "sites"
+    key: Mapped[str] = mapped_column(primary_key=True)
+    holder: Mapped[str | None]
+    """The lease token of the try that holds the slot."""
+    held_until: Mapped[datetime | None]
+    next_start: Mapped[datetime] = mapped_column(server_default=NOW)
+    last_hold_s: Mapped[float] = mapped_column(default=0.0)
+    """How long the last visit took; those that wait are lined up at this distance if it is over the delay."""
+
+
+class SiteWaitRow(Base):
+    """A step's place in the line for a site: when it is to come back."""
+
+    __tablename__ = "site_waits"
+    key: Mapped[str] = mapped_column(ForeignKey("sites.key", ondelete="CASCADE"), primary_key=True)
+    step_id: Mapped[str] = mapped_column(primary_key=True)
+    at: Mapped[datetime]
+
+
+class RobotsRow(Base):
+    """What an origin answered when it was asked for robots.txt."""
+
+    __tablename__ = "robots"
+    origin_sha256: Mapped[str] = mapped_column(primary_key=True)
+    origin: Mapped[str]
+    status: Mapped[int | None]
+    body: Mapped[bytes]
+    failures: Mapped[int] = mapped_column(default=0)
+    fetched_at: Mapped[datetime] = mapped_column(server_default=NOW)
+    expires_at: Mapped[datetime]

@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from shared.contracts.evidence import Contradiction
 from shared.contracts.plan import Plan
+from shared.db.model_usage import load_booked
 from shared.db.tables import (
     CandidacyRow,
     ContradictionRow,
@@ -20,7 +21,7 @@ from shared.db.tables import (
     SourceRow,
     StepRow,
 )
-from shared.domain.budget import Limits, Usage
+from shared.domain.budget import Depth, Limits, Usage, stored_limits
 from shared.domain.evidence import RELEVANCE_BAR_BP
 from shared.domain.states import RunKind, RunStatus, StepKind, StepStatus
 from shared.domain.view import (
@@ -70,8 +71,9 @@ def load_view(session: Session, run: RunRow, now: datetime, *, may_start: bool =
 
 
 def load_limits(session: Session, run_id: str) -> Limits:
-    """Return the hard limits of a run."""
-    return Limits(**session.execute(select(RequestRow.limits).where(RequestRow.run_id == run_id)).scalar_one())
+    """Return the hard limits of a run; one that is younger than the run is that of its tier."""
+    body, limits = session.execute(select(RequestRow.body, RequestRow.limits).where(RequestRow.run_id == run_id)).one()
+    return stored_limits(Depth(body["depth"]), limits)
 
 
 def load_plan(session: Session, run: RunRow) -> Plan | None:
@@ -148,15 +150,23 @@ def _steps(session: Session, run: RunRow) -> tuple[StepView, ...]:
 def _usage(session: Session, run: RunRow, steps: tuple[StepView, ...], now: datetime) -> Usage:
     counted = [s for s in steps if s.status is not StepStatus.CANCELLED]
     chars = sum(int(s.result.get("chars", 0)) for s in counted if s.kind is StepKind.PARSE)
-    elapsed = ((run.completed_at or now) - run.started_at).total_seconds() if run.started_at else 0.0
     earlier = _earlier_epochs(session, run) if run.epoch > 1 else {}
+    spent = load_booked(session, run.id)
     return Usage(
         iterations=run.iteration,
         searches=sum(s.kind is StepKind.SEARCH for s in counted) + earlier.get(StepKind.SEARCH, 0),
         fetches=sum(s.kind is StepKind.READ_SOURCE for s in counted) + earlier.get(StepKind.READ_SOURCE, 0),
-        elapsed_s=elapsed,
+        elapsed_s=elapsed_s(run, now),
         run_chars=chars,
+        **asdict(spent.settled + spent.under_way),
+        cached_tokens=spent.cached_tokens,
     )
+
+
+def elapsed_s(run: RunRow, now: datetime) -> float:
+    """Return the seconds that the run has been active: researching or synthesizing, waits and pauses left out."""
+    current = (now - run.active_since).total_seconds() if run.active_since is not None else 0.0
+    return run.active_s + max(current, 0.0)
 
 
 def _earlier_epochs(session: Session, run: RunRow) -> dict[str, int]:
@@ -169,14 +179,21 @@ def _earlier_epochs(session: Session, run: RunRow) -> dict[str, int]:
 
 
 def _candidates(session: Session, run: RunRow) -> tuple[Candidate, ...]:
-    document = SourceRow.body["document_id"].astext
+    document, title = SourceRow.body["document_id"].astext, SourceRow.body["title"].astext
     rows = session.execute(
-        select(CandidacyRow.source_id, CandidacyRow.search_key, CandidacyRow.rank, document)
+        select(
+            CandidacyRow.source_id,
+            CandidacyRow.search_key,
+            CandidacyRow.rank,
+            document,
+            title,
+            SourceRow.snapshot_sha256,
+        )
         .join(SourceRow, SourceRow.id == CandidacyRow.source_id)
         .where(CandidacyRow.run_id == run.id, CandidacyRow.epoch == run.epoch)
         .order_by(CandidacyRow.search_key, CandidacyRow.rank)
     ).all()
-    return tuple(Candidate(source_id, key, rank, document_id) for source_id, key, rank, document_id in rows)
+    return tuple(Candidate(*row) for row in rows)
 
 
 def _plan(session: Session, run: RunRow) -> PlanView | None:

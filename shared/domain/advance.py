@@ -8,7 +8,7 @@ from shared.domain.budget import research_deadline_s
 from shared.domain.selection import choose_reads, reads_of_iteration
 from shared.domain.states import RESEARCH_STEPS, SYNTHESIS_STEPS, RunKind, RunStatus, StepKind, StepStatus
 from shared.domain.stopping import FINISHED, NO_EVIDENCE, gate_passes, out_of_time, stop_reason
-from shared.domain.view import Knowledge, RunView, Search, StepView
+from shared.domain.view import Candidate, Knowledge, RunView, Search, StepView
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ def _created(_: RunView) -> Advance:
 
 
 def _planning(view: RunView) -> Advance:
-    for step in view.of_kind(StepKind.PLAN):
+    for step in view.of_kind(StepKind.REVISE_PLAN) or view.of_kind(StepKind.PLAN):
         if step.status is StepStatus.FAILED:
             return _fail(step)
         if step.status is StepStatus.COMPLETED and view.plan is not None:
@@ -108,6 +108,8 @@ def _researching(view: RunView) -> Advance:
     if view.iteration == 0:
         return Advance(iteration=1)
     decision = _decision(view)
+    if decision is None and view.iteration > 1:
+        return Advance(steps=(_decide_step(view),))
     if decision is not None and decision.status is StepStatus.FAILED:
         return _fail(decision)
     new = (*_next_searches(view), *_next_reads(view), *_follow_ups(view))
@@ -118,9 +120,12 @@ def _researching(view: RunView) -> Advance:
     reason = stop_reason(view)
     if reason is not None:
         return _synthesize(reason)
-    following = view.iteration + 1
-    step = NewStep(StepKind.DECIDE, f"i{following:02}:decide", following, f"i{following}")
-    return Advance(iteration=following, steps=(step,))
+    return Advance(iteration=view.iteration + 1)
+
+
+def _decide_step(view: RunView) -> NewStep:
+    key = f"i{view.iteration:02}:decide"
+    return NewStep(StepKind.DECIDE, key, view.iteration, key)
 
 
 def _synthesize(reason: str) -> Advance:
@@ -182,17 +187,30 @@ def _next_reads(view: RunView) -> tuple[NewStep, ...]:
     opened = {s.subject for s in reads}
     queries = {s.key: s.subject for s in searches}
     free = max(view.limits.parallel_reads - sum(s.open for s in reads), 0)
-    waiting = [c for c in chosen if c.source_id not in opened]
-    return tuple(
-        NewStep(
-            StepKind.READ_SOURCE,
-            f"read:{c.source_id}",
-            view.iteration,
-            c.source_id,
-            {"source_id": c.source_id, "document_id": c.document_id, "query": queries[c.search_key]},
-        )
-        for c in waiting[:free]
-    )
+    read_before = [c for c in chosen if c.snapshot_sha256 is not None and c.source_id not in opened]
+    waiting = [c for c in chosen if c.snapshot_sha256 is None and c.source_id not in opened]
+    reading = [_read_step(view, c, queries[c.search_key]) for c in waiting[:free]]
+    known = {s.key for s in view.steps}
+    extracting = [_extract_again(view, c, queries[c.search_key]) for c in read_before]
+    return (*reading, *(s for s in extracting if s.key not in known))
+
+
+def _read_step(view: RunView, candidate: Candidate, query: str) -> NewStep:
+    inputs = {"source_id": candidate.source_id, "document_id": candidate.document_id, "query": query}
+    key = f"{StepKind.READ_SOURCE}:{candidate.source_id}"
+    return NewStep(StepKind.READ_SOURCE, key, view.iteration, candidate.source_id, inputs)
+
+
+def _extract_again(view: RunView, candidate: Candidate, query: str) -> NewStep:
+    """Take a source that an earlier epoch has read straight to extraction: the questions may be others now."""
+    inputs = {
+        "source_id": candidate.source_id,
+        "snapshot_sha256": candidate.snapshot_sha256,
+        "name": candidate.title or candidate.source_id,
+        "query": query,
+    }
+    key = f"{StepKind.EXTRACT}:{candidate.source_id}"
+    return NewStep(StepKind.EXTRACT, key, view.iteration, candidate.source_id, inputs)
 
 
 _FOLLOWS = {StepKind.READ_SOURCE: StepKind.PARSE, StepKind.PARSE: StepKind.EXTRACT}

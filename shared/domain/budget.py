@@ -27,6 +27,10 @@ class Limits:
     parallel_searches: int
     source_chars: int
     run_chars: int
+    model_calls: int = 0
+    verification_calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +42,17 @@ class Usage:
     fetches: int = 0
     elapsed_s: float = 0.0
     run_chars: int = 0
+    model_calls: int = 0
+    verification_calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
 
 
 TIERS: dict[Depth, Limits] = {
-    Depth.QUICK: Limits(6, 8, 10, 600, 4, 2, 200_000, 1_500_000),
-    Depth.STANDARD: Limits(12, 18, 24, 1200, 6, 3, 200_000, 3_000_000),
-    Depth.THOROUGH: Limits(20, 32, 45, 2700, 8, 4, 200_000, 6_000_000),
+    Depth.QUICK: Limits(6, 8, 10, 600, 4, 2, 200_000, 1_500_000, 30, 30, 300_000, 50_000),
+    Depth.STANDARD: Limits(12, 18, 24, 1200, 6, 3, 200_000, 3_000_000, 60, 80, 700_000, 100_000),
+    Depth.THOROUGH: Limits(20, 32, 45, 2700, 8, 4, 200_000, 6_000_000, 110, 160, 1_500_000, 180_000),
 }
 """Hard limits by tier (DESIGN §4)."""
 
@@ -64,6 +73,29 @@ def limits_for(depth: Depth, asked: Mapping[str, int], maxima: Limits = OPERATOR
             top = getattr(maxima, name)
             raise Invalid(f"The limit {name} must lie between 1 and {top}, not {value}.", field=f"budget.{name}")
     return replace(TIERS[depth], **asked)
+
+
+def stored_limits(depth: Depth, stored: Mapping[str, int]) -> Limits:
+    """Return limits as they were stored, by whatever version: unknown names are dropped, missing ones are the tier's."""
+    tier = asdict(TIERS[depth])
+    return Limits(**{name: stored.get(name, value) for name, value in tier.items()})
+
+
+def raised(limits: Limits, asked: Mapping[str, int], maxima: Limits = OPERATOR_MAXIMA) -> Limits:
+    """Return the limits with some of them raised; raise `Invalid` for unknown, lower or too high ones."""
+    known = asdict(limits)
+    for name, value in asked.items():
+        if name not in known:
+            raise Invalid(f"There is no limit called {name}; known: {', '.join(known)}.", field=f"limits.{name}")
+        top = max(getattr(maxima, name), known[name])
+        if not known[name] <= value <= top:
+            raise Invalid(
+                f"The limit {name} can be raised from {known[name]} to at most {top}, not to {value}.",
+                field=f"limits.{name}",
+            )
+    if not asked:
+        raise Invalid(f"Name the limits to raise: {', '.join(known)}.", field="limits")
+    return replace(limits, **asked)
 
 
 def research_deadline_s(limits: Limits) -> float:

@@ -14,10 +14,20 @@ LeadlineError
     ├── Transient           try again soon
     ├── RateLimited         try again not before a given delay
     ├── Permanent           trying again is useless
+    │   ├── InvalidAnswer   a model gave no usable answer, also when told what is wrong with it
+    │   ├── RequestRejected a model's provider does not take the request as it is
+    │   ├── BudgetExhausted a limit of the run leaves no room for the work
+    │   └── NotAllowed      refused for safety or by policy; the code names the rule
     └── LimitExceeded       the work went past its time, memory or size
 """
 
 from collections.abc import Sequence
+
+MODEL_REFUSED = "model:"
+"""How the code of an error begins that tells that no model can be used: the run cannot go on without one."""
+
+OVER_BUDGET = "budget:"
+"""How the code of an error begins that tells which limit of the run is used up."""
 
 
 class LeadlineError(Exception):
@@ -102,6 +112,32 @@ class RateLimited(StepError):
 
 class Permanent(StepError):
     """The same try would fail again."""
+
+
+class InvalidAnswer(Permanent):
+    """A model gave no usable answer, also when told what is wrong with it."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__("model_answer", detail)
+
+
+class RequestRejected(Permanent):
+    """A model's provider does not take the request as it is; another form of it may be taken."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(f"{MODEL_REFUSED}rejected", detail)
+
+
+class BudgetExhausted(Permanent):
+    """A limit of the run leaves no room for the work; research or writing ends here, and what is there is kept."""
+
+    def __init__(self, limit: str, most: int) -> None:
+        super().__init__(f"{OVER_BUDGET}{limit}", f"The run's limit on {limit} ({most:,}) leaves no room for this.")
+        self.limit = limit
+
+
+class NotAllowed(Permanent):
+    """A safety rule or the run's policy forbids it; ``code`` names the rule."""
 
 
 class LimitExceeded(StepError):

@@ -19,6 +19,7 @@ class KindSpec:
 
 KINDS: dict[StepKind, KindSpec] = {
     StepKind.PLAN: KindSpec("planner", 120, "planning", "Planning"),
+    StepKind.REVISE_PLAN: KindSpec("planner", 120, "planning", "Revising the plan"),
     StepKind.DECIDE: KindSpec("planner", 120, "comparing_evidence", "Comparing evidence"),
     StepKind.SEARCH: KindSpec("fetcher", 60, "searching", "Searching"),
     StepKind.READ_SOURCE: KindSpec("fetcher", 120, "reading_source", "Reading a source"),

@@ -113,7 +113,7 @@ def quantities(text: str) -> tuple[Quantity, ...]:
     """Return the figures of `text` in their order; none overlaps another."""
     found = [_from_date(date) for date in dates_in(text)]
     rest = blank(text, found)
-    for read in (_clocks, _ordinals, _numerals, _written):
+    for read in (_clocks, _quarters, _numerals, _written, _ordinals):
         new = list(read(rest))
         rest = blank(rest, new)
         found += new
@@ -252,10 +252,13 @@ def _written(text: str) -> Iterator[Quantity]:
         yield _with_unit(text, Quantity(Decimal(found.value), None, "number", "", found.start, found.end))
 
 
-def _ordinals(text: str) -> Iterator[Quantity]:
-    """Yield the ordinals that are written in words; a quarter of a year, "Q3", is the third."""
+def _quarters(text: str) -> Iterator[Quantity]:
+    """Yield the quarters of a year, such as Q3, as ordinals."""
     for match in _QUARTER.finditer(text):
         yield Quantity(Decimal(match.group().strip("Q")), None, "ordinal", "", match.start(), match.end())
+
+
+def _ordinals(text: str) -> Iterator[Quantity]:
     for found in ordinals_in(text):
         yield Quantity(Decimal(found.value), None, "ordinal", "", found.start, found.end)
 

@@ -29,6 +29,7 @@ _NEXT = re.compile(r"\s*(?P<opening>[\"'“‘«‹(\[{¿¡–—-]*)\s*(?P<word
 _PREVIOUS_WORD = re.compile(r"[^\s\"'“‘«(\[{/–—]*\Z")
 _DOTTED = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]{1,2}")
 _LABEL = re.compile(r"\d|[IVXLCivxlc]+\b|[A-Za-z]\b")
+_LOOK_BACK = 40  # code points; no abbreviation is longer
 _LIST_MARK = re.compile(r"(?:[-*•‣◦·–]\s+)?[(\[]?(?:\d{1,3}(?:\.\d{1,3})*|[A-Za-z]|[ivxIVX]{1,5})\Z")
 _CONTINUES_WIDE = frozenset("とっのはがをにでもや、，,；;：:はなだね")
 _BREAKS = (re.compile(r"\s\|\s|[;:；：]\s*|\s[–—]\s|[。！？]"), re.compile(r",\s|[，、]"), re.compile(r"\s"))
@@ -98,34 +99,39 @@ def _sentence_ends(text: str, start: int, end: int) -> Iterator[int]:
 def _ends_sentence(text: str, line_start: int, match: re.Match[str], line_end: int) -> bool:
     """Tell whether a stop followed by white space ends a sentence."""
     following = _NEXT.match(text, match.end(), line_end)
-    if following is None or not following.group("word"):
+    if following is None or not _may_open(following):
         return False
-    word, opening = following.group("word"), following.group("opening")
-    if word[0].islower() or not (word[0].isalnum() or opening):
-        return False
-    stop = match.group("stop")
-    if match.group("note") or stop != ".":
-        return match.group("note") is None or word[0].isupper()
-    if match.group("close"):
+    if match.group("note"):
+        return following.group("word")[0].isupper()
+    if match.group("stop") != "." or match.group("close"):
         return True
-    before = text[max(line_start, match.start() - 40) : match.start()]
-    if _LIST_MARK.match(before) and match.start() - line_start <= 40:
+    before = text[max(line_start, match.start() - _LOOK_BACK) : match.start()]
+    if match.start() - line_start <= _LOOK_BACK and _LIST_MARK.match(before):
         return False
     previous = _PREVIOUS_WORD.search(before)
-    opener = word.casefold() in OPENERS and not (len(word) == 1 and following.group("dot"))
-    return _period_ends(previous.group() if previous else "", word, opening, opener)
+    return _period_ends(previous.group() if previous else "", following)
 
 
-def _period_ends(token: str, following: str, opening: str, opener: bool) -> bool:
-    """Tell whether the full stop after `token` ends a sentence, from the word that follows and what opens it."""
-    word = token.casefold()
-    initial = len(token) == 1 and token.isalpha() and token.isupper()
+def _may_open(following: re.Match[str]) -> bool:
+    """Tell whether a sentence can begin so: not with a small letter, nor with a mark other than an opening one."""
+    word = following.group("word")
+    return bool(word) and not word[0].islower() and (word[0].isalnum() or bool(following.group("opening")))
+
+
+def _is_initials(token: str) -> bool:
+    """Tell whether a word is one capital letter, or letters with stops between them."""
+    return (len(token) == 1 and token.isupper()) or _DOTTED.fullmatch(token) is not None
+
+
+def _period_ends(token: str, following: re.Match[str]) -> bool:
+    """Tell whether the full stop after `token` ends a sentence, from what follows."""
+    word, after = token.casefold(), following.group("word")
+    opener = after.casefold() in OPENERS and not (len(after) == 1 and following.group("dot"))
     if word in ALWAYS_CONTINUED:
         return False
-    if initial or word in MAY_END or _DOTTED.fullmatch(word):
+    if word in MAY_END or _is_initials(token):
         return opener
     if word in BEFORE_NUMBER:
-        return not (_LABEL.match(following) or opening) or (opener and len(following) > 1)
-    if word.isdecimal():
-        return not (len(word) <= 2 and following.casefold() in AFTER_ORDINAL)
-    return True
+        labelled = _LABEL.match(after) or following.group("opening")
+        return not labelled or (opener and len(after) > 1)
+    return not (len(word) <= 2 and word.isdecimal() and after.casefold() in AFTER_ORDINAL)

@@ -21,6 +21,7 @@ class RunStatus(StrEnum):
     QUEUED = "queued"
     RESEARCHING = "researching"
     SYNTHESIZING = "synthesizing"
+    PAUSED = "paused"
     COMPLETED = "completed"
     CANCELLED = "cancelled"
     FAILED = "failed"
@@ -31,6 +32,7 @@ class StepKind(StrEnum):
     """What a step does."""
 
     PLAN = "plan"
+    REVISE_PLAN = "revise_plan"
     DECIDE = "decide"
     SEARCH = "search"
     READ_SOURCE = "read_source"
@@ -57,14 +59,19 @@ class Action(StrEnum):
 
     APPROVE_PLAN = "approve_plan"
     EDIT_PLAN = "edit_plan"
+    PAUSE = "pause"
+    RESUME = "resume"
+    REFINE = "refine"
     CANCEL = "cancel"
+    RETRY = "retry"
+    INCREASE_BUDGET = "increase_budget"
 
 
 OPEN_STEP = frozenset({StepStatus.PENDING, StepStatus.RUNNING})
 FINAL_RUN = frozenset({RunStatus.COMPLETED, RunStatus.CANCELLED, RunStatus.FAILED, RunStatus.BUDGET_EXHAUSTED})
 RUNNING_RUN = frozenset({RunStatus.RESEARCHING, RunStatus.SYNTHESIZING})
 
-PLANNING_STEPS = frozenset({StepKind.PLAN})
+PLANNING_STEPS = frozenset({StepKind.PLAN, StepKind.REVISE_PLAN})
 RESEARCH_STEPS = frozenset({StepKind.DECIDE, StepKind.SEARCH, StepKind.READ_SOURCE, StepKind.PARSE, StepKind.EXTRACT})
 SYNTHESIS_STEPS = frozenset({StepKind.OUTLINE, StepKind.WRITE_SECTION, StepKind.VERIFY, StepKind.ASSEMBLE})
 
@@ -75,21 +82,47 @@ CLAIMABLE: dict[RunStatus, frozenset[StepKind]] = {
 }
 """The kinds of step that may run while the run has this status; none in any other."""
 
-_NEXT: dict[RunStatus, frozenset[RunStatus]] = {
-    RunStatus.CREATED: frozenset({RunStatus.PLANNING, RunStatus.RESEARCHING, RunStatus.CANCELLED}),
-    RunStatus.PLANNING: frozenset({RunStatus.AWAITING_PLAN_APPROVAL, RunStatus.FAILED, RunStatus.CANCELLED}),
-    RunStatus.AWAITING_PLAN_APPROVAL: frozenset({RunStatus.QUEUED, RunStatus.CANCELLED}),
-    RunStatus.QUEUED: frozenset({RunStatus.RESEARCHING, RunStatus.CANCELLED}),
+_FORWARD: dict[RunStatus, frozenset[RunStatus]] = {
+    RunStatus.CREATED: frozenset({RunStatus.PLANNING, RunStatus.RESEARCHING}),
+    RunStatus.PLANNING: frozenset({RunStatus.AWAITING_PLAN_APPROVAL, RunStatus.FAILED}),
+    RunStatus.AWAITING_PLAN_APPROVAL: frozenset({RunStatus.QUEUED, RunStatus.PLANNING}),
+    RunStatus.QUEUED: frozenset({RunStatus.RESEARCHING, RunStatus.PLANNING}),
     RunStatus.RESEARCHING: frozenset(
-        {RunStatus.SYNTHESIZING, RunStatus.COMPLETED, RunStatus.FAILED, RunStatus.CANCELLED}
+        {RunStatus.SYNTHESIZING, RunStatus.COMPLETED, RunStatus.FAILED, RunStatus.PLANNING}
     ),
     RunStatus.SYNTHESIZING: frozenset(
-        {RunStatus.COMPLETED, RunStatus.BUDGET_EXHAUSTED, RunStatus.FAILED, RunStatus.CANCELLED}
+        {RunStatus.COMPLETED, RunStatus.BUDGET_EXHAUSTED, RunStatus.FAILED, RunStatus.PLANNING}
     ),
+    RunStatus.PAUSED: frozenset(
+        {
+            RunStatus.PLANNING,
+            RunStatus.AWAITING_PLAN_APPROVAL,
+            RunStatus.QUEUED,
+            RunStatus.RESEARCHING,
+            RunStatus.SYNTHESIZING,
+        }
+    ),
+    RunStatus.FAILED: frozenset({RunStatus.PLANNING, RunStatus.QUEUED}),
+    RunStatus.BUDGET_EXHAUSTED: frozenset({RunStatus.QUEUED}),
 }
+"""How a run goes on, apart from pausing and cancelling, which every open run can; the last two are reopened."""
 
 _ACTIONS: dict[RunStatus, tuple[Action, ...]] = {
-    RunStatus.AWAITING_PLAN_APPROVAL: (Action.APPROVE_PLAN, Action.EDIT_PLAN, Action.CANCEL),
+    RunStatus.CREATED: (Action.PAUSE, Action.CANCEL),
+    RunStatus.PLANNING: (Action.PAUSE, Action.CANCEL),
+    RunStatus.AWAITING_PLAN_APPROVAL: (
+        Action.APPROVE_PLAN,
+        Action.EDIT_PLAN,
+        Action.REFINE,
+        Action.PAUSE,
+        Action.CANCEL,
+    ),
+    RunStatus.QUEUED: (Action.PAUSE, Action.REFINE, Action.CANCEL),
+    RunStatus.RESEARCHING: (Action.PAUSE, Action.REFINE, Action.CANCEL),
+    RunStatus.SYNTHESIZING: (Action.PAUSE, Action.REFINE, Action.CANCEL),
+    RunStatus.PAUSED: (Action.RESUME, Action.REFINE, Action.CANCEL),
+    RunStatus.FAILED: (Action.RETRY,),
+    RunStatus.BUDGET_EXHAUSTED: (Action.INCREASE_BUDGET,),
 }
 
 
@@ -100,13 +133,12 @@ def is_final(status: RunStatus) -> bool:
 
 def move(before: RunStatus, after: RunStatus) -> RunStatus:
     """Return ``after`` when a run may go there from ``before``; raise `IllegalTransition` otherwise."""
-    if after not in _NEXT.get(before, frozenset()):
+    stopping = after in (RunStatus.CANCELLED, RunStatus.PAUSED) and before not in FINAL_RUN and before != after
+    if not stopping and after not in _FORWARD.get(before, frozenset()):
         raise IllegalTransition(before, after)
     return after
 
 
 def allowed_actions(status: RunStatus) -> tuple[Action, ...]:
     """Return what a person may do to a run of this status, in the order in which to offer it."""
-    if is_final(status):
-        return ()
-    return _ACTIONS.get(status, (Action.CANCEL,))
+    return _ACTIONS.get(status, ())

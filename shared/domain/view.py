@@ -53,6 +53,9 @@ class Candidate:
     search_key: str
     rank: int
     document_id: str | None = None
+    title: str | None = None
+    snapshot_sha256: str | None = None
+    """The source's text, when it has been read."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from shared.contracts.events import Event
 from shared.contracts.evidence import Evidence, Fetch, Source
 from shared.contracts.plan import Plan
 from shared.contracts.report import Report, VerdictRow
-from shared.contracts.runs import CreateRun, Document, DocumentPage, Ingest, Run, RunPage, StepObject
+from shared.contracts.runs import ControlRequest, CreateRun, Document, DocumentPage, Ingest, Run, RunPage, StepObject
 from shared.domain.ids import OwnerId, RunId
 from shared.ports.ledger import Committed
 
@@ -30,16 +30,12 @@ class Controls(Protocol):
         """Create a run, or return the one that this idempotency key made; raise `KeyReused`, `Conflict`, `Invalid`."""
         ...
 
-    def approve(self, owner_id: OwnerId, run_id: RunId, expected_version: int | None) -> Committed:
-        """Approve the plan; raise `NotFound`, `IllegalAction`, `StaleVersion`."""
+    def act(self, owner_id: OwnerId, run_id: RunId, control: ControlRequest) -> Committed:
+        """Carry out an action; raise `NotFound`, `IllegalAction`, `StaleVersion`, `Invalid`, `Conflict`."""
         ...
 
     def edit_plan(self, owner_id: OwnerId, run_id: RunId, expected_version: int, plan: Plan) -> Committed:
         """Replace the plan by a new version; raise `NotFound`, `IllegalAction`, `StaleVersion`."""
-        ...
-
-    def cancel(self, owner_id: OwnerId, run_id: RunId) -> Committed:
-        """Cancel the run; nothing but usage under way is recorded after it. Raise `NotFound`, `IllegalAction`."""
         ...
 
     def delete_run(self, owner_id: OwnerId, run_id: RunId) -> None:

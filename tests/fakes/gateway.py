@@ -16,6 +16,7 @@ from shared.contracts.evidence import Evidence, Fetch, Source
 from shared.contracts.plan import Plan
 from shared.contracts.report import Report, VerdictRow
 from shared.contracts.runs import (
+    ControlRequest,
     CreateRun,
     Document,
     DocumentPage,
@@ -169,15 +170,17 @@ class FakeControls:
         if self.desk.ending is not None:
             self.desk.end(run_id, *self.desk.ending)
 
-    def approve(self, owner_id: OwnerId, run_id: RunId, expected_version: int | None) -> Committed:
-        """Approve the plan."""
+    def act(self, owner_id: OwnerId, run_id: RunId, control: ControlRequest) -> Committed:
+        """Approve the plan or cancel the run."""
         self.desk.check(owner_id, run_id)
         run = self.desk.runs[run_id]
-        if expected_version is not None and expected_version != run.plan_version:
-            raise StaleVersion(expected_version, run.plan_version)
-        if run.status in APPROVED:
-            return Committed()
-        self._allow(run, Action.APPROVE_PLAN)
+        action = Action(control.action)
+        self._allow(run, action)
+        if action is Action.CANCEL:
+            event = self.desk.move(run_id, RunStatus.CANCELLED, "cancelled", stop_reason="cancelled")
+            return Committed(events=(event,))
+        if control.expected_version is not None and control.expected_version != run.plan_version:
+            raise StaleVersion(control.expected_version, run.plan_version)
         self._go(run_id)
         return Committed(events=tuple(self.desk.events[run_id][-1:]))
 
@@ -190,13 +193,6 @@ class FakeControls:
             raise StaleVersion(expected_version, run.plan_version)
         self.desk.runs[run_id] = run.model_copy(update={"plan": plan, "plan_version": run.plan_version + 1})
         return Committed(events=(self.desk.happen(run_id, "plan_changed", plan_version=run.plan_version + 1),))
-
-    def cancel(self, owner_id: OwnerId, run_id: RunId) -> Committed:
-        """Cancel the run."""
-        self.desk.check(owner_id, run_id)
-        run = self.desk.runs[run_id]
-        self._allow(run, Action.CANCEL)
-        return Committed(events=(self.desk.move(run_id, RunStatus.CANCELLED, "cancelled", stop_reason="cancelled"),))
 
     def _allow(self, run: Run, action: Action) -> None:
         if action not in run.allowed_actions:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
+from shared.contracts.runs import ControlRequest
 from shared.db.engine import Transactions
 from shared.domain.errors import (
     Conflict,
@@ -177,29 +178,29 @@ def test_cancel_fences_what_runs(stage: Stage) -> None:
     """After cancelling, a running step records nothing, and nothing new is claimed."""
     run_id, started = stage.researching()
     lease = stage.claim(started.wake_ups[0].step_id)
-    stage.controls.cancel(LOCAL_OWNER, run_id)
+    stage.act(run_id, "cancel")
     last = stage.reads.run(LOCAL_OWNER, run_id).last_seq
     assert stage.ledger.commit(lease, Outcome("late", found=found(run_id, lease.key))) is None
     run = stage.reads.run(LOCAL_OWNER, run_id)
     assert (run.status, run.last_seq, run.counts.sources) == ("cancelled", last, 0)
-    assert stage.controls.cancel(LOCAL_OWNER, run_id).events == ()
+    with pytest.raises(IllegalAction):
+        stage.act(run_id, "cancel")
 
 
 def test_controls_refuse_what_cannot_be(stage: Stage) -> None:
     """Stale versions, illegal actions and strangers are told so, and nothing changes."""
     run_id, _ = stage.planned()
     with pytest.raises(StaleVersion):
-        stage.controls.approve(LOCAL_OWNER, run_id, 7)
+        stage.act(run_id, "approve_plan", expected_version=7)
     with pytest.raises(StaleVersion):
         stage.controls.edit_plan(LOCAL_OWNER, run_id, 0, plan())
     with pytest.raises(NotFound):
-        stage.controls.cancel(OwnerId("own_other"), run_id)
+        stage.controls.act(OwnerId("own_other"), run_id, ControlRequest(action="cancel"))
     stage.controls.edit_plan(LOCAL_OWNER, run_id, 1, plan(2))
-    stage.controls.approve(LOCAL_OWNER, run_id, 2)
-    assert stage.controls.approve(LOCAL_OWNER, run_id, 2).events == ()
+    stage.act(run_id, "approve_plan", expected_version=2)
     with pytest.raises(IllegalAction) as refused:
         stage.controls.edit_plan(LOCAL_OWNER, run_id, 2, plan())
-    assert refused.value.allowed == ("cancel",)
+    assert refused.value.allowed == ("pause", "refine", "cancel")
 
 
 def test_an_idempotency_key_makes_one_run(stage: Stage) -> None:
@@ -236,7 +237,7 @@ def test_one_open_run_per_session(stage: Stage) -> None:
     run_id, _ = stage.create(session_id="s")
     with pytest.raises(Conflict, match="open run"):
         stage.create(session_id="s")
-    stage.controls.cancel(LOCAL_OWNER, run_id)
+    stage.act(run_id, "cancel")
     stage.create(session_id="s")
 
 
@@ -255,7 +256,7 @@ def test_admission_is_limited_and_oldest_first(transactions: Transactions) -> No
     stage.ledger.admit(LOCAL_OWNER)
     statuses = [stage.reads.run(LOCAL_OWNER, r).status for r in runs]
     assert statuses == ["researching", "researching", "queued", "queued"]
-    ended = stage.controls.cancel(LOCAL_OWNER, runs[0])
+    ended = stage.act(runs[0], "cancel")
     assert ended.admit == LOCAL_OWNER
     stage.sweep.admit_queued(10)
     assert [stage.reads.run(LOCAL_OWNER, r).status for r in runs[1:]] == ["researching", "researching", "queued"]
@@ -322,7 +323,7 @@ def test_elapsed_time_ends_research(stage: Stage) -> None:
     """When the time for research is up, the sweeper moves the run on to synthesis and cancels what is open."""
     run_id, _ = stage.researching()
     stage.scalar(
-        "update runs set started_at = clock_timestamp() - interval '500 s', wake_at = clock_timestamp() "
+        "update runs set active_since = clock_timestamp() - interval '500 s', wake_at = clock_timestamp() "
         "where id = :id returning 1",
         id=run_id,
     )
@@ -380,7 +381,7 @@ def test_wake_ups_three_times_and_shuffled_change_nothing(stage: Stage, order: l
             waiting += [w.step_id for w in committed.wake_ups] * 3 if committed else []
     assert len(executed) == len(set(executed))
     event_types(stage, run_id)
-    stage.controls.cancel(LOCAL_OWNER, run_id)
+    stage.act(run_id, "cancel")
 
 
 def test_transactions_outlive_a_broken_connection(stage: Stage) -> None:

@@ -218,13 +218,17 @@ def test_stale_pid_file_with_the_number_of_an_innocent_process(home: Home) -> No
     with started(EmbeddedPostgres(home)) as server:
         assert isinstance(server, EmbeddedPostgres)
         text = server.data.joinpath("postmaster.pid").read_text()
-    innocent = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
-    with innocent:
+    account = accounts.server_account()
+    rights = {"user": account.uid, "group": account.gid, "extra_groups": []} if account else {}
+    with subprocess.Popen(["sleep", "600"], cwd="/", **rights) as innocent:
         rest = text.split("\n", 1)[1]
         server.data.joinpath("postmaster.pid").write_text(f"{innocent.pid}\n{rest}")
-        with started(EmbeddedPostgres(home)) as again:
-            use(again)
-        assert innocent.poll() is None
+        try:
+            with started(EmbeddedPostgres(home)) as again:
+                use(again)
+            assert innocent.poll() is None
+        finally:
+            innocent.kill()
 
 
 def test_interrupted_making_of_the_data_is_begun_anew(home: Home) -> None:

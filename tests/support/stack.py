@@ -34,6 +34,14 @@ def wait_until(condition: Callable[[], object], what: str, deadline_s: float = D
         time.sleep(0.05)
 
 
+def free_port() -> int:
+    """Return a port that nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
 @dataclass
 class Stack:
     """Processes by name; ``logs`` keeps what each wrote."""
@@ -43,7 +51,7 @@ class Stack:
     logs: Path
     extra: dict[str, str] = field(default_factory=dict)
     processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
-    port: int = field(default_factory=lambda: free_port())
+    port: int = field(default_factory=free_port)
 
     @property
     def address(self) -> str:
@@ -106,14 +114,6 @@ class Stack:
             "PYTHONPATH": str(ROOT),
         }
         return {**os.environ, **ours, **self.extra}
-
-
-def free_port() -> int:
-    """Return a port that nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from sqlalchemy import text
 
 from shared.contracts.evidence import Fetch, Source
 from shared.contracts.plan import Plan, PlannedSection, Question, SearchTask
-from shared.contracts.runs import CreateRun, SourcePolicy
+from shared.contracts.runs import ControlRequest, CreateRun, SourcePolicy
 from shared.db.content import PostgresBlobs, PostgresSnapshots
 from shared.db.controls import PostgresControls
 from shared.db.engine import Transactions, new_id
@@ -47,6 +47,10 @@ class Stage:
         self.index = PostgresDocumentIndex(self.transactions)
         self.receipts = PostgresReceipts(self.transactions)
 
+    def act(self, run_id: RunId, action: str, **more: Any) -> Committed:
+        """Carry out an action of the local owner."""
+        return self.controls.act(LOCAL_OWNER, run_id, ControlRequest(action=action, **more))  # type: ignore[arg-type]
+
     def document(self, name: str = "a.txt", data: bytes = b"Some words.") -> str:
         """Upload a document; return its id."""
         ingest, _ = self.controls.add_documents(LOCAL_OWNER, [Upload(name, data)])
@@ -79,7 +83,8 @@ class Stage:
     def researching(self, **changes: Any) -> tuple[RunId, Committed]:
         """Create a run and bring it to its first searches."""
         run_id, _ = self.planned(**changes)
-        self.controls.approve(LOCAL_OWNER, run_id, 1)
+        if self.reads.run(LOCAL_OWNER, run_id).status == "awaiting_plan_approval":
+            self.act(run_id, "approve_plan", expected_version=1)
         return run_id, self.ledger.admit(LOCAL_OWNER)
 
     def rows(self, query: str, **values: Any) -> list[Any]:

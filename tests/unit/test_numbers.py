@@ -67,6 +67,8 @@ def test_numbers_are_read_however_they_are_written(text: str, value: str) -> Non
         ("£5m, USD 2.5 and 7 euros", [("5000000", "GBP", "money"), ("2.5", "USD", "money"), ("7", "EUR", "money")]),
         ("In 2020 USD 5 million", [("2020", None, "date"), ("5000000", "USD", "money")]),
         ("from 08:00 to 16:30", [("480", "clock", "number"), ("990", "clock", "number")]),
+        ("one second after the second", [("1", "s", "number"), ("2", None, "ordinal")]),
+        ("Q3 and the fourth quarter", [("3", None, "ordinal"), ("4", None, "ordinal")]),
         ("the second boat came 3rd", [("2", None, "ordinal"), ("3", None, "ordinal")]),
         ("10 m per second", [("10", "m/s", "number")]),
         ("release 3.11.2", [("3.11", "version", "number")]),
@@ -113,7 +115,7 @@ def test_both_ends_of_a_range_have_its_unit(text: str, expected: list[str]) -> N
         ("April 5–11, 2021", ["2021-04-05", "2021-04-11"]),
         ("2019–21", ["2019", "2021"]),
         ("2019-2021", ["2019", "2021"]),
-        ("the 1990s and the 1800s", ["199X", "18XX"]),
+        ("the 1990s, 1980's and 1800s", ["199X", "198X", "18XX"]),
         ("05/03/2024", [None]),
     ],
 )

@@ -108,6 +108,9 @@ def _tolerant(data: bytes, encoding: Encoding) -> str | None:
 
 def _detected(data: bytes) -> Decoded:
     """Decode bytes that nothing declares and that are not UTF-8."""
+    wide = _wide(data)
+    if wide is not None:
+        return Decoded(data.decode(wide.codec, "replace"), wide.name, "detected")
     if data.isascii():
         japanese = encoding_of("iso-2022-jp") if re.search(rb"\x1b\$[@B]|\x1b\(J", data) else None
         text = _strict(data, japanese) if japanese else None
@@ -117,7 +120,7 @@ def _detected(data: bytes) -> Decoded:
     sample = _TAGS.sub(b" ", data[: _DETECT_BYTES * 4])[:_DETECT_BYTES]
     if sample.isascii():
         sample = data[:_DETECT_BYTES]
-    for guess in (_wide(data), _tolerable_utf_8(data), _japanese(sample), _by_alphabet(sample), _by_statistics(sample)):
+    for guess in (_tolerable_utf_8(data), _japanese(sample), _by_alphabet(sample), _by_statistics(sample)):
         if guess is not None:
             return Decoded(data.decode(guess.codec, "replace"), guess.name, "detected")
     return Decoded(data.decode(WINDOWS_1252.codec, "replace"), WINDOWS_1252.name, "default")

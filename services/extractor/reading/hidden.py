@@ -1,6 +1,7 @@
 """Take out of a page what its reader would not see."""
 
 import re
+from collections.abc import Iterator
 
 from lxml.etree import _Element
 from lxml.html import HtmlElement
@@ -17,7 +18,10 @@ _HIDING = re.compile(
     re.IGNORECASE,
 )
 # Only rules for one class or one id outside of @media and the like; anything cleverer needs a browser.
-_AT_RULE = re.compile(r"@[\w-]+[^{};]*(?:;|\{(?:[^{}]|\{[^{}]*\})*\})")
+_SIMPLE_SELECTOR = re.compile(r"\s*([.#])([\w-]+)\s*")
+_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+_MARK = re.compile(r"[{};]")
+_SHOWING = re.compile(r"display\s*:|visibility\s*:\s*visible|opacity\s*:", re.IGNORECASE)
 _RULE = re.compile(r"(?:^|[};,])\s*([.#])([\w-]+)\s*(?=[,{])[^{}]*\{([^{}]*)\}")
 _MAX_STYLESHEET = 200_000
 
@@ -54,12 +58,32 @@ def _hidden_names(tree: HtmlElement) -> tuple[frozenset[str], frozenset[str]]:
     """Return the classes and the ids that a stylesheet inside the page hides and does not show again."""
     names: dict[str, set[str]] = {".": set(), "#": set()}
     for style in tree.iter("style"):
-        sheet = re.sub(r"/\*.*?\*/", "", (style.text or "")[:_MAX_STYLESHEET], flags=re.DOTALL)
         if not (style.get("media") or "all").lower().startswith(("all", "screen")):
             continue
-        for kind, name, body in _RULE.findall(_AT_RULE.sub("", sheet)):
-            if _HIDING.search(body):
-                names[kind].add(name)
-            elif re.search(r"display\s*:|visibility\s*:\s*visible|opacity\s*:", body, re.IGNORECASE):
-                names[kind].discard(name)
+        for selectors, body in _rules((style.text or "")[:_MAX_STYLESHEET]):
+            hides = _HIDING.search(body) is not None
+            if not hides and not _SHOWING.search(body):
+                continue
+            for simple in filter(None, map(_SIMPLE_SELECTOR.fullmatch, selectors.split(","))):
+                known = names[simple.group(1)]
+                known.add(simple.group(2)) if hides else known.discard(simple.group(2))
     return frozenset(names["."]), frozenset(names["#"])
+
+
+def _rules(sheet: str) -> Iterator[tuple[str, str]]:
+    """Yield selectors and declarations of the rules of a stylesheet, without those inside other rules."""
+    sheet = _COMMENT.sub("", sheet)
+    depth, start, selectors = 0, 0, ""
+    for mark in _MARK.finditer(sheet):
+        if mark.group() == "{":
+            depth += 1
+            if depth == 1:
+                selectors, start = sheet[start : mark.start()], mark.end()
+        elif mark.group() == "}":
+            depth = max(0, depth - 1)
+            if depth == 0:
+                if not selectors.lstrip().startswith("@"):
+                    yield selectors, sheet[start : mark.start()]
+                start = mark.end()
+        elif depth == 0:  # the end of @import and the like
+            start = mark.end()

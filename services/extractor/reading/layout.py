@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
@@ -17,6 +17,7 @@ _PROSE = ((0.7, 15), (0.45, 30))
 _MARKER = re.compile(r"[•*·▪◦‣–—-]|\(?\d{1,3}(?:\.\d{1,3})*[.)]?|\(?[A-Za-z][.)]|[ivxIVX]{1,5}[.)]")
 _DIGITS = re.compile(r"\d+")
 _PAGE_NUMBER = re.compile(r"\W*(?:p(?:age|\.)?\s*)?(?:#|[ivxlc]{1,6})(?:\s*(?:/|of|von|sur|de)\s*#)?\W*", re.IGNORECASE)
+_Key = tuple[str, str]  # where a running head stands, and its words with # for every number
 _MARGIN = 0.12  # share of the page's height, at the top and at the bottom, where running heads stand
 
 
@@ -50,26 +51,28 @@ def without_running_heads(pages: Sequence[Sequence[Line]], height: Sequence[floa
     """
     if len(pages) < 2:
         return [list(page) for page in pages]
-    sizes = Counter(round(line.size) for page in pages for line in page for _ in line.text)
-    largest = 1.1 * (sizes.most_common(1)[0][0] if sizes else 0)  # what is larger is a title, even on every page
-    marked = [
-        [_running_key(line, height[number]) if line.size <= largest else None for line in page]
-        for number, page in enumerate(pages)
-    ]
+    largest = _usual_size(pages) * 1.1  # what is larger is a title, even on every page
+    marked = [[_running_key(line, of, largest) for line in page] for page, of in zip(pages, height, strict=True)]
     counts = Counter(key for keys in marked for key in set(keys) if key)
-    enough = max(3, len(pages) / 4)
-    doomed = {key for key, count in counts.items() if count >= enough or _PAGE_NUMBER.fullmatch(key[1])}
-    left = [
-        [line for line, key in zip(page, keys, strict=True) if key not in doomed]
-        for page, keys in zip(pages, marked, strict=True)
-    ]
-    return [kept or list(page) for kept, page in zip(left, pages, strict=True)]
+    doomed = {key for key, count in counts.items() if count >= max(3, len(pages) / 4) or _PAGE_NUMBER.fullmatch(key[1])}
+    return [_without(page, keys, doomed) for page, keys in zip(pages, marked, strict=True)]
 
 
-def _running_key(line: Line, height: float) -> tuple[str, str] | None:
-    """Return what makes a line in the margins comparable between pages, or None for the lines between them."""
+def _usual_size(pages: Sequence[Sequence[Line]]) -> float:
+    """Return the letter size in which most letters are set."""
+    sizes = Counter(round(line.size) for page in pages for line in page for _ in line.text)
+    return max(sizes, key=lambda size: sizes[size], default=0)
+
+
+def _without(page: Sequence[Line], keys: list[_Key | None], doomed: set[_Key]) -> list[Line]:
+    """Return the lines of a page whose key is not among the doomed, or all where none is left."""
+    return [line for line, key in zip(page, keys, strict=True) if key not in doomed] or list(page)
+
+
+def _running_key(line: Line, height: float, largest: float) -> _Key | None:
+    """Return what makes a line in the margins comparable between pages, or None for lines elsewhere or too large."""
     zone = "top" if line.y1 < height * _MARGIN else "bottom" if line.y0 > height * (1 - _MARGIN) else ""
-    return (zone, _DIGITS.sub("#", line.text.casefold())) if zone else None
+    return (zone, _DIGITS.sub("#", line.text.casefold())) if zone and line.size <= largest else None
 
 
 def _ordered(lines: list[Line], depth: int) -> list[Line]:
@@ -103,20 +106,22 @@ def _gutter(lines: Sequence[Line]) -> float | None:
     """Return the x of the widest vertical strip that parts two columns of prose, or None."""
     if len(lines) < _MIN_LINES:
         return None
+    strips = sorted(_strips(lines), key=lambda strip: strip[0] - strip[1])
+    middles = ((start + end) / 2 for start, end in strips if end - start >= _MIN_GUTTER)
     left, right = min(line.x0 for line in lines), max(line.x1 for line in lines)
-    edges = sorted([(line.x0, 1) for line in lines] + [(line.x1, -1) for line in lines])
-    best: tuple[float, float] | None = None
-    crossing, opened = 0, left
-    for x, change in edges:
-        if crossing <= len(lines) * _CROSSING < crossing + change:
-            middle = (opened + x) / 2
-            wide = x - opened
-            if wide >= _MIN_GUTTER and (best is None or wide > best[0]) and _parts_prose(lines, left, middle, right):
-                best = (wide, middle)
-        elif crossing + change <= len(lines) * _CROSSING < crossing:
+    return next((middle for middle in middles if _parts_prose(lines, left, middle, right)), None)
+
+
+def _strips(lines: Sequence[Line]) -> Iterator[tuple[float, float]]:
+    """Yield the ranges of x that only few lines lie across."""
+    few = len(lines) * _CROSSING
+    crossing, opened = 0, 0.0
+    for x, change in sorted([(line.x0, 1) for line in lines] + [(line.x1, -1) for line in lines]):
+        if crossing <= few < crossing + change:
+            yield opened, x
+        elif crossing + change <= few < crossing:
             opened = x
         crossing += change
-    return best[1] if best else None
 
 
 def _parts_prose(lines: Sequence[Line], left: float, middle: float, right: float) -> bool:

@@ -2,6 +2,7 @@
 
 import re
 
+_TAIL = 40  # code points; what ends a line shows within them
 _SENTENCE_END = re.compile(r"[.!?:;。！？：；…][\"'”’»)\]」』]*\Z")
 _HYPHENATED = re.compile(r"(?P<head>[^\W\d_]{2,})[-\u00ad\u2010]\Z")
 _LIST_START = re.compile(r"(?:[-–—*•‣◦▪●■○·]\s|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,4})[.)]\s)")
@@ -15,14 +16,20 @@ def starts_item(line: str) -> bool:
 
 def ends_sentence(line: str) -> bool:
     """Tell whether a line ends with a stop, a colon or a semicolon, closing quotes and brackets allowed after it."""
-    return _SENTENCE_END.search(line) is not None
+    return _SENTENCE_END.search(line[-_TAIL:]) is not None
+
+
+def is_capitals(line: str) -> bool:
+    """Tell whether a line is written in capitals, as headings are; figures and marks may be less than half of it."""
+    letters = sum(1 for character in line if character.isalpha())
+    return letters >= 4 and letters * 2 > len(line) and line == line.upper() != line.lower()
 
 
 def continues(line: str, following: str) -> bool:
     """Tell whether `following` goes on with the sentence of `line`: no stop before, a small letter or mark after."""
     if not line or not following or starts_item(following):
         return False
-    if _HYPHENATED.search(line) and following[0].islower():
+    if _HYPHENATED.search(line[-_TAIL:]) and following[0].islower():
         return True
     return not ends_sentence(line) and (following[0].islower() or following[0] in ",;)]%&")
 
@@ -33,7 +40,7 @@ def glue(line: str, following: str) -> tuple[str, str]:
     A word cut by a hyphen is rejoined when its second half is small ("har-", "bour"); a hyphen that belongs there
     cannot be told from one that does not, so "twenty-", "four" loses its own. Chinese and Japanese take no space.
     """
-    cut = _HYPHENATED.search(line)
+    cut = _HYPHENATED.search(line[-_TAIL:])
     if cut and following[:1].islower():
         return line[:-1], ""
     if line[-1:] in "-\u2010–/" and line[-2:-1].isalnum() and following[:1].isalnum():
@@ -45,11 +52,10 @@ def glue(line: str, following: str) -> tuple[str, str]:
 
 def join_lines(lines: list[str]) -> str:
     """Join lines of one paragraph into one line."""
-    joined = ""
+    parts: list[str] = []
     for line in lines:
-        if not joined:
-            joined = line
-            continue
-        joined, between = glue(joined, line)
-        joined += between + line
-    return joined
+        if parts:
+            parts[-1], between = glue(parts[-1], line)
+            parts.append(between)
+        parts.append(line)
+    return "".join(parts)

@@ -10,6 +10,7 @@ PLAIN: Final = "text/plain"
 XML: Final = "application/xml"
 BINARY: Final = "application/octet-stream"
 
+_HINTS = ((MARKDOWN, (".md", ".markdown")), (HTML, (".html", ".htm", ".xhtml")))
 _HEAD = 1024
 _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"PK\x03\x04", "application/zip"),
@@ -41,7 +42,7 @@ _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"SQLite format 3\x00", "application/vnd.sqlite3"),
 )
 _DOCUMENT = re.compile(rb"<(?:!doctype\s+html|html)[\s>]", re.IGNORECASE)
-_XML_ROOT = re.compile(rb"<(?:rss|feed|svg|urlset|sitemapindex|opml)[\s>]", re.IGNORECASE)
+_XML_ROOT = re.compile(rb"\s*<(?:\?xml|rss|feed|svg|urlset|sitemapindex|opml)[\s>]", re.IGNORECASE)
 _MARKUP = re.compile(
     rb"<(?:!doctype\s+html|html|head|body|title|meta|script|style|link|div|span|p|a|table|h[1-6]|br|article|main|section"
     rb"|ul|ol|font|center|frameset|iframe|nav|header|form|img|base|noscript)(?:[\s>/]|$)",
@@ -94,19 +95,14 @@ def _looks_binary(data: bytes, content_type: str) -> bool:
 
 
 def _kind_of_text(text: bytes, name: str, declared: str) -> str:
-    """Tell the kinds of text apart: marks first, then the hints."""
+    """Tell the kinds of text apart: the marks of a document first, then the hints, then lesser marks."""
     leading = _LEADING.match(text)
     body = text[leading.end() :] if leading else text
     if declared == "application/xhtml+xml" or _DOCUMENT.match(body):
         return HTML
-    if name.endswith((".md", ".markdown")) or declared in ("text/markdown", "text/x-markdown"):
-        return MARKDOWN
-    if declared == HTML or name.endswith((".html", ".htm", ".xhtml")):
-        return HTML
-    if (
-        text.lstrip().startswith(b"<?xml")
-        or _XML_ROOT.match(body)
-        or (_XML_TYPE.fullmatch(declared) and body[:1] == b"<")
-    ):
+    for mime, names in _HINTS:
+        if declared == mime or name.endswith(names):
+            return mime
+    if _XML_ROOT.match(text) or (_XML_TYPE.fullmatch(declared) and body.startswith(b"<")):
         return XML
     return HTML if _MARKUP.match(body) and not declared.startswith("text/") else PLAIN

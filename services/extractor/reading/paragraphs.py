@@ -1,5 +1,6 @@
 """Lines of printed pages, in reading order, to headings, paragraphs, list items and table rows."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -8,11 +9,12 @@ from statistics import median
 
 from services.extractor.reading.blocks import Block, Kind, squeeze
 from services.extractor.reading.layout import Line
-from services.extractor.reading.lines import continues, ends_sentence, glue, join_lines, starts_item
+from services.extractor.reading.lines import continues, ends_sentence, glue, is_capitals, join_lines, starts_item
 
+_LETTER = re.compile(r"[^\W\d_]")
 _LARGER = 1.15  # times the body's letter size makes a heading
 _MAX_HEADING = 200
-_MAX_BOLD_HEADING = 100
+_MAX_PLAIN_HEADING = 100  # of the body's own size, by being bold or in capitals
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,28 +27,15 @@ class _Type:
 
     def level(self, line: Line) -> int:
         """Return the level of a heading, 0 for other lines."""
-        if line.cells or len(line.text) > _MAX_HEADING or not any(character.isalpha() for character in line.text):
-            return 0
         size = _rounded(line.size)
+        if line.cells or len(line.text) > _MAX_HEADING or not _LETTER.search(line.text):
+            return 0
         if size >= self.body * _LARGER:
             return min(6, 1 + self.sizes.index(size)) if size in self.sizes else 6
-        if _is_capitals(line.text) and size >= self.body * 0.95:
-            return min(6, 1 + len(self.sizes))
-        bold = line.bold and not self.bold and size >= self.body * 0.95
-        if bold and len(line.text) <= _MAX_BOLD_HEADING and not ends_sentence(line.text) and not starts_item(line.text):
-            return min(6, 1 + len(self.sizes))
-        return 0
-
-
-def _is_capitals(text: str) -> bool:
-    """Tell whether a short line is written in capitals, as headings are."""
-    letters = [character for character in text if character.isalpha()]
-    return (
-        len(letters) >= 6
-        and len(text) <= _MAX_BOLD_HEADING
-        and text == text.upper() != text.lower()
-        and not ends_sentence(text)
-    )
+        if len(line.text) > _MAX_PLAIN_HEADING or size < self.body * 0.95 or ends_sentence(line.text):
+            return 0
+        marked = is_capitals(line.text) or (line.bold > self.bold and not starts_item(line.text))
+        return min(6, 1 + len(self.sizes)) if marked else 0
 
 
 def blocks_of(pages: Sequence[Sequence[Line]]) -> list[Block]:
@@ -69,13 +58,21 @@ def _append(blocks: list[Block], group: list[Line], level: int, page: int) -> No
         return
     if level and _reads_as_prose(text, len(group)):
         level = 0
-    kind: Kind = "heading" if level else "row" if group[0].cells else "item" if starts_item(text) else "paragraph"
+    kind = _kind(text, level, cells=group[0].cells)
     last = blocks[-1] if blocks else None
+    opens = last is None or last.kind != kind
     between = None
     if last is not None and kind == "paragraph" and last.kind in ("paragraph", "item") and continues(last.text, text):
         before, between = glue(last.text, text)
         blocks[-1] = replace(last, text=before)
-    blocks.append(Block(kind, text, level, opens=last is None or last.kind != kind, page=page, glue=between))
+    blocks.append(Block(kind, text, level, opens=opens, page=page, glue=between))
+
+
+def _kind(text: str, level: int, *, cells: bool) -> Kind:
+    """Return what a block is."""
+    if level:
+        return "heading"
+    return "row" if cells else "item" if starts_item(text) else "paragraph"
 
 
 def _reads_as_prose(text: str, lines: int) -> bool:
@@ -132,18 +129,23 @@ def _runs(page: Sequence[Line]) -> Iterator[list[Line]]:
 def _parts(before: Line, line: Line, kinds: _Type, column: tuple[float, float, float]) -> bool:
     """Tell whether a new group begins at `line`; `column` is left edge, right edge and the usual gap between lines."""
     left, right, usual = column
-    level = kinds.level(line)
     gap = line.y0 - before.y1
-    if level or kinds.level(before):
-        return level != kinds.level(before) or gap > line.size or _rounded(line.size) != _rounded(before.size)
+    levels = {kinds.level(before), kinds.level(line)}
+    if levels != {0}:
+        return len(levels) == 2 or gap > line.size or _rounded(line.size) != _rounded(before.size)
     if line.cells or before.cells:
         return True
     short = before.x1 < right - 0.12 * (right - left)
-    if starts_item(line.text):  # unless a wrapped sentence only happens to go on with "10. "
-        return not line.text[:1].isdigit() or short or ends_sentence(before.text) or abs(line.x0 - before.x0) > 1
+    if starts_item(line.text):
+        return _begins_item(before, line, short=short)
     if gap > usual + 0.4 * line.size or abs(line.size - before.size) > 0.15 * max(line.size, before.size):
         return not continues(before.text, line.text)
-    if not ends_sentence(before.text):
-        return False
     indented = line.x0 > left + 0.7 * line.size and before.x0 <= left + 0.3 * line.size
-    return indented or short
+    return (indented or short) and ends_sentence(before.text)
+
+
+def _begins_item(before: Line, line: Line, *, short: bool) -> bool:
+    """Tell a list item from a wrapped sentence that only happens to go on with "10. "; `short`: the line before was."""
+    if not line.text[:1].isdigit():
+        return True
+    return short or ends_sentence(before.text) or abs(line.x0 - before.x0) > 1

@@ -2,7 +2,7 @@
 
 import re
 import zlib
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
@@ -34,8 +34,17 @@ _NO_TITLE = re.compile(
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*\Z")
 
 
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """What one page gave: its lines, its height in points, and whether it was left unread as a bomb."""
+
+    lines: list[Line] = field(default_factory=list)
+    height: float = 0.0
+    bomb: bool = False
+
+
 def read(data: bytes) -> Reading:
-    """Read a PDF; whatever is wrong with it ends in a status."""
+    """Read a PDF; whatever is wrong with it ends in a status. Raises MemoryError where there is too little."""
     _tools.mupdf_display_errors(False)
     _tools.mupdf_display_warnings(False)
     _tools.reset_mupdf_warnings()
@@ -67,23 +76,14 @@ def _read_document(document: Any) -> Reading:
     total = min(document.page_count, MAX_PAGES)
     if total == 0:
         return _without_text("broken", "The PDF has no pages that can be found.")
-    pages: list[list[Line]] = []
-    heights: list[float] = []
-    failed = 0
-    for number in range(total):
-        try:
-            page = document.load_page(number)
-            if _unpacks_too_far(document, page):
-                return _without_text("too_large", f"The content of page {number + 1} unpacks to more than 64 MB.")
-            heights.append(float(page.rect.height))
-            pages.append(_lines(page.get_text("dict", flags=_FLAGS)))
-        except _FAILURES:
-            failed += 1
-            del heights[len(pages) :]
-            heights.append(0.0)
-            pages.append([])
-    kept = without_running_heads(pages, heights)
-    made = assemble(blocks_of([reading_order(page) for page in kept]), page_count=total)
+    found = [_page(document, number) for number in range(total)]
+    for number, page in enumerate(found, start=1):
+        if page is not None and page.bomb:
+            return _without_text("too_large", f"The content of page {number} unpacks to more than 64 MB.")
+    failed = found.count(None)
+    pages = [page or _Page() for page in found]
+    kept = without_running_heads([page.lines for page in pages], [page.height for page in pages])
+    made = assemble(blocks_of([reading_order(lines) for lines in kept]), page_count=total)
     if not made.text:
         return _explained(document, total, failed)
     reading = _with_metadata(document)
@@ -95,6 +95,19 @@ def _read_document(document: Any) -> Reading:
         pages=made.pages,
         truncated=made.truncated or failed > 0 or document.page_count > MAX_PAGES,
     )
+
+
+def _page(document: Any, number: int) -> _Page | None:
+    """Read one page, counted from 0; None where that fails."""
+    try:
+        page = document.load_page(number)
+        if _unpacks_too_far(document, page):
+            return _Page(bomb=True)
+        return _Page(_lines(page.get_text("dict", flags=_FLAGS)), float(page.rect.height))
+    except mupdf.FzErrorSystem:
+        raise MemoryError from None
+    except _FAILURES:
+        return None
 
 
 def _losses(pages: int, failed: int, *, cut: bool) -> str | None:

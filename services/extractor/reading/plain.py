@@ -5,13 +5,14 @@ from itertools import pairwise
 
 from services.extractor.reading.blocks import Block, assemble, squeeze
 from services.extractor.reading.charset import decode
-from services.extractor.reading.lines import ends_sentence, join_lines, starts_item
+from services.extractor.reading.lines import ends_sentence, is_capitals, join_lines, starts_item
 from services.extractor.reading.mime import PLAIN
 from services.extractor.reading.result import Reading
 from shared.domain.text import clean
 
 _UNDERLINE = re.compile(r"\s*(=|-|~|\*|#)\1{2,}\s*\Z")
-_NUMBERED = re.compile(r"\d{1,2}(?:\.\d{1,2})*\.?\s+\S")
+_NUMBERED = re.compile(r"\d{1,2}(?:\.\d{1,2})*\.?\s+\S.{,54}\w")
+_LETTER = re.compile(r"[^\W\d_]")
 _COLUMNS = re.compile(r"\S(?:\t|\s{3,})\S")
 _CODE = re.compile(r"[{};]\s*\Z|\A\s*(?:#include|def |class |import |return |function |</?\w+>)")
 _MAX_HEADING = 100
@@ -78,18 +79,14 @@ def _unwrapped(line: str, *, alone: bool, opens: bool) -> Block:
 def _heading(lines: list[str]) -> tuple[int, int] | None:
     """Return level and number of lines taken where the first line is a heading: underlined, in capitals, numbered."""
     first = lines[0].strip()
-    if len(first) > _MAX_HEADING or not any(character.isalpha() for character in first):
+    if len(first) > _MAX_HEADING or not _LETTER.search(first):
         return None
-    if len(lines) > 1 and (mark := _UNDERLINE.match(lines[1])) and abs(len(lines[1].strip()) - len(first)) <= 4:
+    mark = _UNDERLINE.match(lines[1]) if len(lines) > 1 else None
+    if mark and abs(len(lines[1].strip()) - len(first)) <= 4:
         return (1 if mark.group(1) in "=*#" else 2), 2
     if len(lines) > 1 or ends_sentence(first):
         return None
-    letters = [character for character in first if character.isalpha()]
-    if first == first.upper() != first.lower() and len(letters) >= 4 and len(letters) > len(first) / 2:
-        return 2, 1
-    if _NUMBERED.match(first) and first[-1].isalnum() and len(first) <= 60:
-        return 2, 1
-    return None
+    return (2, 1) if is_capitals(first) or _NUMBERED.fullmatch(first) else None
 
 
 def _is_wrapped(lines: list[str]) -> bool:

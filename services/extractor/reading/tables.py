@@ -29,6 +29,7 @@ class Cell:
 
 
 Grid = list[list[Cell]]
+_Pending = dict[int, tuple[Cell, int]]  # by column: what a rowspan above still puts there, and how often
 _EMPTY = Cell("", False)
 
 
@@ -40,16 +41,26 @@ def rows(table: _Element) -> list[str] | None:
     if (table.get("role") or "") in ("presentation", "none") or _lays_out(table):
         return None
     grid = _grid(table)
-    if grid and all(len(row) == 1 for row in grid) and any(ROW_SEPARATOR in row[0].text for row in grid):
-        return [row[0].text for row in grid]  # folded before
-    if len(grid) < 2 or max(map(len, grid)) < 2:
-        return None
-    if any(len(cell.text) > _MAX_CELL for row in grid for cell in row):
+    if _is_folded(grid):
+        return [row[0].text for row in grid]
+    if not _holds_data(grid):
         return None
     names, body = _split_header(grid)
     if not body:
         return [_line(row, []) for row in grid]
     return [line for line in (_line(row, names) for row in body) if line]
+
+
+def _is_folded(grid: Grid) -> bool:
+    """Tell whether `fold_tables` made these rows."""
+    return all(len(row) == 1 for row in grid) and any(ROW_SEPARATOR in row[0].text for row in grid)
+
+
+def _holds_data(grid: Grid) -> bool:
+    """Tell whether there are rows and columns, and no cell is as long as a text."""
+    if len(grid) < 2 or max(map(len, grid)) < 2:
+        return False
+    return all(len(cell.text) <= _MAX_CELL for row in grid for cell in row)
 
 
 def fold_tables(tree: _Element) -> None:
@@ -96,37 +107,35 @@ def _span(cell: _Element, name: str) -> int:
 def _grid(table: _Element) -> Grid:
     """Return the cells by row and column; a cell over several rows stands in each, a header in each of its columns."""
     grid: Grid = []
-    pending: dict[int, tuple[Cell, int]] = {}  # column: what a rowspan still puts there, and how often
+    pending: _Pending = {}
     for row in _table_rows(table):
-        in_head = tag_of(_parent(row)) == "thead"
-        line: list[Cell] = []
-        for node in row:
-            if tag_of(node) not in _CELLS:
-                continue
-            _fill_pending(line, pending)
-            header = in_head or tag_of(node) == "th" or node.get("role") == "head"
-            cell = Cell(inline_text(node), header)
-            down = _span(node, "rowspan")
-            for extra in range(_span(node, "colspan")):
-                if len(line) >= _MAX_COLUMNS:
-                    break
-                placed = cell if extra == 0 or header else _EMPTY
-                if down > 1:
-                    pending[len(line)] = (placed, down - 1)
-                line.append(placed)
-        _fill_pending(line, pending)
+        parent = row.getparent()
+        line = _grid_row(row, pending, in_head=parent is not None and tag_of(parent) == "thead")
         if any(cell.text for cell in line):
             grid.append(line)
     return grid
 
 
-def _parent(row: _Element) -> _Element:
-    """Return the parent, or the row itself where it has none."""
-    parent = row.getparent()
-    return row if parent is None else parent
+def _grid_row(row: _Element, pending: _Pending, *, in_head: bool) -> list[Cell]:
+    """Return the cells of one row by column, and note in `pending` what reaches down into the next rows."""
+    line: list[Cell] = []
+    for node in row:
+        if tag_of(node) not in _CELLS:
+            continue
+        _fill_pending(line, pending)
+        header = in_head or tag_of(node) == "th" or node.get("role") == "head"
+        cell = Cell(inline_text(node), header)
+        down = _span(node, "rowspan")
+        for extra in range(min(_span(node, "colspan"), _MAX_COLUMNS - len(line))):
+            placed = cell if extra == 0 or header else _EMPTY
+            if down > 1:
+                pending[len(line)] = (placed, down - 1)
+            line.append(placed)
+    _fill_pending(line, pending)
+    return line
 
 
-def _fill_pending(line: list[Cell], pending: dict[int, tuple[Cell, int]]) -> None:
+def _fill_pending(line: list[Cell], pending: _Pending) -> None:
     """Put into the next columns what cells of the rows above reach down into."""
     while (held := pending.pop(len(line), None)) is not None:
         cell, left = held

@@ -2,7 +2,7 @@
 
 import re
 
-from lxml.etree import ParserError, _Element
+from lxml.etree import ErrorTypes, ParserError, XMLSyntaxError, _Element
 from lxml.html import HtmlElement, HTMLParser, document_fromstring
 
 MAX_DEPTH = 200  # below libxml2's own 255, and far from Python's limit for code that recurses over the tree
@@ -34,13 +34,23 @@ def parse(text: str) -> tuple[HtmlElement | None, bool]:
 
 
 def _parsed(source: str) -> tuple[HtmlElement | None, bool]:
-    """Return the tree, and whether the parser gave up for depth."""
+    """Return the tree, and whether the parser gave up for depth.
+
+    Raises MemoryError where libxml2 ran out of memory, which it would pass over in silence.
+    """
     parser = HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True, collect_ids=False)
     try:
         tree = document_fromstring(source.encode("utf-8", "replace"), parser=parser)
     except ParserError:  # nothing but white space or comments
         return None, False
-    return tree, any("depth" in entry.message.lower() for entry in parser.error_log)
+    except XMLSyntaxError as error:  # its log cannot travel between processes
+        if getattr(error, "code", None) == ErrorTypes.ERR_NO_MEMORY:
+            raise MemoryError from None
+        return None, False
+    codes = {entry.type for entry in parser.error_log}
+    if ErrorTypes.ERR_NO_MEMORY in codes:
+        raise MemoryError
+    return tree, ErrorTypes.ERR_RESOURCE_LIMIT in codes
 
 
 def _flatten(tree: _Element) -> bool:

@@ -1,7 +1,6 @@
 """Reading requests and writing answers, the same way on every route."""
 
 from collections.abc import Sequence
-from typing import TypeVar
 
 import pydantic_core
 from flask import Request, Response
@@ -9,9 +8,8 @@ from pydantic import BaseModel
 
 from services.gateway import rules
 from services.gateway.problems import LengthRequired, Malformed, WrongMediaType
+from services.gateway.validation import Model, fitted
 from shared.domain.errors import Invalid, TooLarge
-
-Model = TypeVar("Model", bound=BaseModel)
 
 JSON = "application/json"
 _CHUNK = 64 * 1024
@@ -20,7 +18,7 @@ _CHUNK = 64 * 1024
 def read_body(request: Request, model: type[Model], largest: int) -> Model:
     """Return the JSON body as a ``model``; every text in it is cleaned before it is validated.
 
-    Raises `WrongMediaType`, `TooLarge`, `Malformed`, `Invalid` or pydantic's `ValidationError`.
+    Raises `WrongMediaType`, `TooLarge`, `Malformed` or `Invalid`.
     """
     if request.mimetype != JSON:
         raise WrongMediaType(f"Send the body as JSON, with the header Content-Type: {JSON}.")
@@ -36,7 +34,7 @@ def read_body(request: Request, model: type[Model], largest: int) -> Model:
         raise Malformed(f"The body is not valid JSON: {error}.") from None
     if not isinstance(value, dict):
         raise Invalid("The body must be a JSON object.", field="body")
-    return model.model_validate(rules.cleaned(value))
+    return fitted(model, rules.cleaned(value))
 
 
 def read_query(request: Request, model: type[Model]) -> Model:
@@ -45,7 +43,7 @@ def read_query(request: Request, model: type[Model]) -> Model:
     doubled = sorted(name for name, given in values.items() if len(given) > 1)
     if doubled:
         raise Invalid(f"The parameter {doubled[0]} is given more than once.", field=doubled[0])
-    return model.model_validate({name: given[0] for name, given in values.items()})
+    return fitted(model, {name: given[0] for name, given in values.items()})
 
 
 def check_upload(request: Request, largest: int) -> None:

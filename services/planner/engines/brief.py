@@ -1,8 +1,10 @@
 """What an engine is told before it decides: coverage, the best evidence, contradictions, and what was searched."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
-from shared.contracts.evidence import Contradiction, Evidence
+from services.planner.rules import Rejected
+from shared.contracts.evidence import Contradiction, Evidence, Source
 from shared.contracts.plan import Plan
 
 
@@ -16,3 +18,10 @@ class Brief:
     contradictions: tuple[Contradiction, ...]
     """Those that no search has followed up yet."""
     queries: tuple[str, ...]
+    sources: Mapping[str, Source] = field(default_factory=dict)
+    rejected: tuple[Rejected, ...] = ()
+    """Proposals of earlier decisions that were not followed."""
+    endpoints: tuple[str, ...] = ("documents",)
+    searches_left: int = 0
+    as_of: str = ""
+    """The date that the run is relative to, ISO 8601."""

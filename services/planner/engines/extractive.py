@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import zip_longest
+from itertools import count, zip_longest
+from typing import Any
 
 from services.planner.engines.brief import Brief
 from services.planner.rules import Proposal
@@ -26,29 +27,48 @@ class ExtractivePlanner:
 
     def plan(self, facts: RunFacts) -> Plan:
         """Make one question, one search and one section of each part of the objective."""
-        parts = split_question(facts.request.objective)[:MAX_QUESTIONS]
-        questions = tuple(Question(id=f"q{n}", text=part[:2000]) for n, part in enumerate(parts, start=1))
+        parts = [part[:2000] for part in split_question(facts.request.objective)[:MAX_QUESTIONS]]
         return Plan(
             title=_title(facts.request.objective),
             objective=facts.request.objective,
-            questions=questions,
-            search_tasks=tuple(
-                SearchTask(question_ids=(q.id,), query=_query(q.text), endpoint="documents", result_count=RESULTS)
-                for q in questions
-            ),
-            writing_plan=tuple(
-                PlannedSection(id=f"s{n}", title=_title(q.text), question_ids=(q.id,))
-                for n, q in enumerate(questions, start=1)
-            ),
             completion_criteria=("Every question has at least one supporting span.",),
+            **_body([Question(id=f"q{n}", text=part) for n, part in enumerate(parts, start=1)]),
         )
+
+    def revise(self, facts: RunFacts, instruction: str) -> Plan:
+        """Add what the instruction asks as further questions; the last ones make room when there are too many."""
+        before = facts.plan or self.plan(facts)
+        added = split_question(instruction)[:MAX_QUESTIONS]
+        texts = [q.text for q in before.questions][: MAX_QUESTIONS - len(added)] + [part[:2000] for part in added]
+        return with_questions(before, texts)
 
     def decide(self, brief: Brief) -> tuple[Proposal, ...]:
         """Propose searches for contradictions, then for gaps, then along the names that the evidence brought up."""
-        return (*_about_contradictions(brief), *_about_gaps(brief), *_along_names(brief))
+        return (*about_contradictions(brief), *about_gaps(brief), *_along_names(brief))
 
 
-def _about_contradictions(brief: Brief) -> Iterator[Proposal]:
+def with_questions(plan: Plan, texts: Sequence[str]) -> Plan:
+    """Return the plan with these questions; one that was there keeps its id, a new one gets an id of its own."""
+    known = {q.text: q for q in plan.questions}
+    last = max(int(q.id[1:]) for q in plan.questions)
+    fresh = count(last + 1)
+    questions = [known.get(text) or Question(id=f"q{next(fresh)}", text=text) for text in dict.fromkeys(texts)]
+    return plan.model_copy(update=_body(questions))
+
+
+def _body(questions: Sequence[Question]) -> dict[str, Any]:
+    """Return one search and one section for each question."""
+    searches = tuple(
+        SearchTask(question_ids=(q.id,), query=_query(q.text), endpoint="documents", result_count=RESULTS)
+        for q in questions
+    )
+    sections = tuple(
+        PlannedSection(id=f"s{n}", title=_title(q.text), question_ids=(q.id,)) for n, q in enumerate(questions, start=1)
+    )
+    return {"questions": tuple(questions), "search_tasks": searches, "writing_plan": sections}
+
+
+def about_contradictions(brief: Brief) -> Iterator[Proposal]:
     """Ask for the scope of figures that do not agree."""
     texts = {q.id: q.text for q in brief.plan.questions}
     for contradiction in brief.contradictions:
@@ -57,7 +77,7 @@ def _about_contradictions(brief: Brief) -> Iterator[Proposal]:
             yield Proposal(query, (question_id,), f"follows up the contradiction {contradiction.claim_key}")
 
 
-def _about_gaps(brief: Brief) -> Iterator[Proposal]:
+def about_gaps(brief: Brief) -> Iterator[Proposal]:
     """Ask again for what nothing was found about, in fewer words: the thing asked for, then the rest."""
     for question in brief.plan.questions:
         if question.id in brief.covered:

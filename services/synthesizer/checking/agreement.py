@@ -1,6 +1,6 @@
 """Second pass over the rows: the gate says the same again, and the report is what follows from its rows."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from services.synthesizer.checking.contents import Contents
@@ -15,7 +15,7 @@ from services.synthesizer.rendering.html import render_html
 from services.synthesizer.rendering.markdown import render_markdown
 from services.synthesizer.rules.assembly import rate, source_mix
 from services.synthesizer.rules.citing import all_statements, cited_ids, number, statements_of
-from services.synthesizer.rules.confidence import confidence_of
+from services.synthesizer.rules.confidence import confidence_of, contested_evidence
 from shared.contracts.report import Report, Statement, VerdictRow
 
 NO_MODEL = frozenset({"extractive"})
@@ -134,24 +134,23 @@ def _report_faults(contents: Contents, stands: Mapping[str, Statement]) -> Itera
         yield Fault(REPORT, "citations", "The citations are not those of the statements and conflicts, in their order.")
     elif report.source_mix != source_mix(report.citations, sources):
         yield Fault(REPORT, "source_mix", "The source mix is not that of the cited sources.")
-    contested = frozenset(i for c in report.contradictions if c.resolution == "unresolved" for i in c.evidence_ids)
-    for statement in stands.values():
-        cited = [evidence[i] for i in statement.evidence_ids]
-        if statement.kind == "finding" and statement.confidence != confidence_of(cited, sources, contested):
-            yield Fault(REPORT, "confidence", f"The confidence of {statement.id} is not what its sources give it.")
-    if report.status == "completed" and not any(s.kind == "finding" for s in stands.values()):
+    findings = [s for s in stands.values() if s.kind == "finding"]
+    if report.status == "completed" and not findings:
         yield Fault(REPORT, "status", "A report without a finding cannot be completed.")
-    yield from _figure_faults(contents)
+    for statement in findings:
+        cited = [evidence[i] for i in statement.evidence_ids]
+        if statement.confidence != confidence_of(cited, sources, contested_evidence(report.contradictions)):
+            yield Fault(REPORT, "confidence", f"The confidence of {statement.id} is not what its sources give it.")
+    yield from _figure_faults(report, contents.verdicts)
 
 
-def _figure_faults(contents: Contents) -> Iterator[Fault]:
+def _figure_faults(report: Report, rows: Sequence[VerdictRow]) -> Iterator[Fault]:
     """Yield headline figures that the verdicts do not bear out."""
-    summary, rows = contents.report.verification, contents.verdicts
+    summary = report.verification
     emitted = sum(row.emitted for row in rows)
     if (summary.statements, summary.emitted, summary.dropped) != (len(rows), emitted, len(rows) - emitted):
         yield Fault(REPORT, "figures", "The counts of statements are not those of the verdicts.")
-    only_findings = contents.report.engine in NO_MODEL
-    if only_findings and summary.sentence_support_rate != rate(emitted, len(rows)):
+    if report.engine in NO_MODEL and summary.sentence_support_rate != rate(emitted, len(rows)):
         yield Fault(REPORT, "figures", "The sentence support rate is not that of the verdicts.")
     if not 0 <= summary.citation_support_rate <= 1:
         yield Fault(REPORT, "figures", "The citation support rate does not lie between 0 and 1.")

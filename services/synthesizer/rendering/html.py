@@ -16,6 +16,7 @@ from services.synthesizer.rendering.parts import (
     excerpt_cards,
     mix_line,
     parts_of,
+    sides_of,
     source_line,
     verification_line,
     without_marks,
@@ -36,6 +37,7 @@ def render_html(report: Report, evidence: Sequence[Evidence], sources: Sequence[
         .render(
             report=report,
             parts=parts,
+            sides_of=sides_of,
             sources=[(source_line(c, parts), excerpt_cards(c, parts)) for c in report.citations],
             style=Markup(style),  # noqa: S704 (our own file)
             policy=_policy(style),

@@ -6,6 +6,7 @@ image, HTML, a heading or a list.
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 from services.synthesizer.rendering.parts import (
     EMPTY_SECTION,
@@ -14,21 +15,28 @@ from services.synthesizer.rendering.parts import (
     Parts,
     mix_line,
     parts_of,
+    sides_of,
     source_line,
     verification_line,
     without_marks,
 )
 from shared.contracts.evidence import Evidence, Source
-from shared.contracts.report import Block, Citation, ListBlock, Paragraph, Report, Statement, Table
+from shared.contracts.report import Block, Citation, ListBlock, Paragraph, Report, Section, Statement, Table
 from shared.domain.excerpts import one_line
 
 ROW_BREAK = " / "
 """What stands between two rows of a table that one statement quotes."""
 
-_SPECIAL = re.compile(r"[\\`*_\[\]<>#~|]")
+_SPECIAL = re.compile(r"[\\`*\[\]<>#~|]|(?<![^\W_])_|_(?![^\W_])")
 _ENTITY = re.compile(r"&(?=#?\w{1,32};)")
 _SLASHES = re.compile(r"(:?)//")
-_DOMAIN_DOT = re.compile(r"(?<=\w\w)\.(?=[^\W\d_]{2})")
+_DOMAIN_DOT = re.compile(
+    r"(?<=\w)\.(?=(?:[a-z]{2}|biz|com|edu|gov|net|org|pro|web|xxx|aero|asia|coop|info|museum|name|shop|рф)(?!\w))"
+    r"|(?<=www)\.",
+    re.IGNORECASE,
+)
+"""The dot of what renderers take for a bare domain name: before the endings that linkify-it knows, and after www."""
+
 _BLOCK_START = re.compile(r"^(?:([-+=:])|(\d{1,9})([.)]))")
 
 
@@ -63,8 +71,7 @@ def _blocks(parts: Parts) -> Iterator[str]:
         yield _list([_sentence(s, parts) for s in report.executive_summary])
     for section in report.sections:
         yield f"## {escape(section.title)}"
-        yield from (_block(b, parts) for b in section.blocks)
-        yield "" if section.blocks else EMPTY_SECTION
+        yield from _section(section, parts)
     yield from _conflicts(parts)
     if report.gaps:
         yield "## What was not found"
@@ -76,10 +83,21 @@ def _blocks(parts: Parts) -> Iterator[str]:
     yield f"{verification_line(report)} Run {escape(report.run_id)}, engine {escape(report.engine)}."
 
 
+def _section(section: Section, parts: Parts) -> Iterator[str]:
+    """Yield the blocks of a section; lists that follow each other are read as one."""
+    for together, blocks in groupby(section.blocks, key=lambda block: isinstance(block, ListBlock)):
+        rendered = [_block(block, parts) for block in blocks]
+        yield from ["\n".join(rendered)] if together else rendered
+    if not section.blocks:
+        yield EMPTY_SECTION
+
+
 def _sentence(statement: Statement, parts: Parts) -> str:
-    """Return a statement, its notes and its citations: "Words. *(contested)* [1] [3]"."""
-    notes = [f"*({note})*" for note in parts.notes_of(statement)]
-    return " ".join((escape(statement.text), *notes, *_marks(statement.evidence_ids, parts)))
+    """Return a statement, its note and its citations: "Words. *(contested)* [1] [3]"."""
+    note = parts.note_of(statement)
+    return " ".join(
+        (escape(statement.text), *([f"*({note})*"] if note else ()), *_marks(statement.evidence_ids, parts))
+    )
 
 
 def _marks(evidence_ids: Sequence[str], parts: Parts) -> list[str]:
@@ -115,9 +133,8 @@ def _conflicts(parts: Parts) -> Iterator[str]:
     yield "## Where the sources disagree"
     for row in parts.report.contradictions:
         sides = [
-            f"  - “{escape(parts.evidence[i].excerpt)}” {' '.join(_marks((i,), parts))}".rstrip()
-            for i in row.evidence_ids
-            if i in parts.evidence
+            f"  - “{escape(side.excerpt)}” {' '.join(_marks(side.evidence_ids, parts))}".rstrip()
+            for side in sides_of(row, parts)
         ]
         state = "" if row.resolution == "unresolved" else f" ({escape(row.resolution)})"
         yield "\n".join((f"- {escape(row.summary)}{state}", *sides))

@@ -5,9 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote, urlsplit
 
+from services.synthesizer.rules.confidence import contested_evidence
 from shared.contracts.evidence import Evidence, Locator, Source
-from shared.contracts.report import Citation, Report, Statement
-from shared.domain.excerpts import one_line
+from shared.contracts.report import Citation, ContradictionRow, Report, Statement
+from shared.domain.excerpts import folded, one_line
 
 PARTIAL = (
     "This report is partial: research ended before everything that was asked could be covered. "
@@ -59,32 +60,47 @@ class Parts:
         """Return the citation numbers of some evidence, ascending, each once."""
         return tuple(sorted({self.numbers[i] for i in evidence_ids if i in self.numbers}))
 
-    def notes_of(self, statement: Statement) -> tuple[str, ...]:
-        """Return what a reader has to know of a statement beside its words."""
+    def note_of(self, statement: Statement) -> str:
+        """Return what a reader has to know of a statement beside its words; empty where that is nothing."""
         kind = () if statement.kind == "finding" else (statement.kind,)
         contested = ("contested",) if self.contested & set(statement.evidence_ids) else ()
-        return (*kind, *contested, *(("low confidence",) if statement.confidence == "low" else ()))
+        return ", ".join((*kind, *contested, *(("low confidence",) if statement.confidence == "low" else ())))
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """What one side of a contradiction says; copies say it together."""
+
+    excerpt: str
+    evidence_ids: tuple[str, ...]
+
+
+def sides_of(row: ContradictionRow, parts: Parts) -> tuple[Side, ...]:
+    """Return the different excerpts of a contradiction in their order."""
+    sides: dict[str, list[Evidence]] = {}
+    for item in (parts.evidence[i] for i in row.evidence_ids if i in parts.evidence):
+        sides.setdefault(folded(item.excerpt), []).append(item)
+    return tuple(Side(same[0].excerpt, tuple(e.evidence_id for e in same)) for same in sides.values())
 
 
 def parts_of(report: Report, evidence: Sequence[Evidence], sources: Sequence[Source]) -> Parts:
     """Index a report and its rows."""
     numbers = {i: c.number for c in report.citations for i in c.evidence_ids}
-    unresolved = (row for row in report.contradictions if row.resolution == "unresolved")
     return Parts(
         report,
         {e.evidence_id: e for e in evidence},
         {s.source_id: s for s in sources},
         numbers,
-        frozenset(i for row in unresolved for i in row.evidence_ids),
+        contested_evidence(report.contradictions),
     )
 
 
 def without_marks(text: str) -> str:
-    """Return the text with the note markers of its own source, such as [12], in full-width brackets.
+    """Return the text with the note markers of its own source, such as [12], in angle quotes: ‹12›.
 
     Only the program's citations stand in square brackets, so that none can be taken for another.
     """
-    return _FOREIGN_MARK.sub(r"［\1］", text)
+    return _FOREIGN_MARK.sub(r"‹\1›", text)
 
 
 def safe_url(url: str | None) -> str | None:

@@ -4,13 +4,13 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from services.synthesizer.gate.context import cluster_of
 from shared.contracts.evidence import Contradiction, Evidence, Source
-from shared.contracts.report import Confidence
+from shared.contracts.report import Confidence, ContradictionRow
 
 _FIRST_HAND = frozenset({"primary", "official"})
 _WEAK = frozenset({"aggregator", "user_generated"})
 
 
-def contested_evidence(contradictions: Iterable[Contradiction]) -> frozenset[str]:
+def contested_evidence(contradictions: Iterable[Contradiction | ContradictionRow]) -> frozenset[str]:
     """Return the evidence that takes part in a contradiction that was not resolved."""
     return frozenset(i for c in contradictions if c.resolution == "unresolved" for i in c.evidence_ids)
 

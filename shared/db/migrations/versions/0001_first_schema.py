@@ -108,6 +108,8 @@ def upgrade() -> None:
         ),
         sa.Column("queued_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("started_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("active_since", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("active_s", sa.Float(), server_default=sa.text("0"), nullable=False),
         sa.Column("completed_at", sa.DateTime(timezone=True), nullable=True),
         sa.ForeignKeyConstraint(["owner_id"], ["owners.id"], name=op.f("fk_runs_owner_id")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_runs")),
@@ -324,7 +326,7 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(
             ["source_id"], ["sources.id"], name=op.f("fk_candidacies_source_id"), ondelete="CASCADE"
         ),
-        sa.PrimaryKeyConstraint("run_id", "search_key", "source_id", name=op.f("pk_candidacies")),
+        sa.PrimaryKeyConstraint("run_id", "epoch", "search_key", "source_id", name=op.f("pk_candidacies")),
     )
     op.create_table(
         "evidence",

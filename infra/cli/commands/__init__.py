@@ -1,0 +1,1 @@
+"""The commands, one module per noun; each is loaded when it is called."""

@@ -1,0 +1,112 @@
+"""From a model's proposal to a plan: clamped, numbered, complete. A model's places in lists become the program's ids."""
+
+from collections.abc import Sequence
+
+from services.planner.prompts.plan import PlanProposal, SearchProposal, SectionProposal
+from shared.contracts.plan import Endpoint, Plan, PlannedSection, Question, SearchTask
+from shared.domain.questions import fingerprint, is_repeat
+
+MAX_QUESTIONS = 7
+MAX_SEARCHES = 7
+MAX_SECTIONS = 20
+RESULTS = 10
+
+
+def plan_of(
+    proposal: PlanProposal, objective: str, endpoints: Sequence[Endpoint], before: Sequence[Question] = ()
+) -> Plan:
+    """Return the plan that a proposal makes; a question that the plan ``before`` had keeps its id.
+
+    Whatever a proposal leaves out is filled in: each question has a search and a section, at least one is required.
+    """
+    questions = _questions(proposal, objective, before)
+    ids = {place: q.id for place, q in questions.items()}
+    kept = list(dict.fromkeys(questions.values()))
+    return Plan(
+        title=_line(proposal.title, 300) or _line(objective, 300),
+        objective=objective,
+        audience=_line(proposal.audience, 300),
+        assumptions=tuple(text for a in proposal.assumptions[:10] if (text := _line(a, 500))),
+        questions=tuple(kept),
+        search_tasks=tuple(_searches(proposal.searches, ids, kept, endpoints)),
+        writing_plan=tuple(_sections(proposal.sections, ids, kept)),
+        completion_criteria=("Every required question has at least one supporting passage.",),
+    )
+
+
+def ids_at(places: Sequence[int], ids: dict[int, str]) -> tuple[str, ...]:
+    """Return the ids at these places, each once; a place that there is not gives nothing."""
+    return tuple(dict.fromkeys(ids[place] for place in places if place in ids))
+
+
+def _questions(proposal: PlanProposal, objective: str, before: Sequence[Question]) -> dict[int, Question]:
+    """Return the questions by their places in the proposal; a repeated one stands for the first of its words."""
+    known = {q.text: q.id for q in before}
+    last = max((int(q.id[1:]) for q in before), default=0)
+    made: dict[str, Question] = {}
+    places: dict[int, Question] = {}
+    for place, item in enumerate(proposal.questions, start=1):
+        text = _line(item.text, 2000)
+        if not text or (text not in made and len(made) == MAX_QUESTIONS):
+            continue
+        if text not in made:
+            last += text not in known
+            made[text] = Question(
+                id=known.get(text, f"q{last}"),
+                text=text,
+                priority="required" if item.required else "supporting",
+                rationale=_line(item.rationale, 500),
+            )
+        places[place] = made[text]
+    if not places:
+        return {1: Question(id=f"q{last + 1}", text=objective[:2000])}
+    if all(q.priority == "supporting" for q in places.values()):
+        return {place: q.model_copy(update={"priority": "required"}) for place, q in places.items()}
+    return places
+
+
+def _searches(
+    proposed: Sequence[SearchProposal], ids: dict[int, str], questions: Sequence[Question], endpoints: Sequence[Endpoint]
+) -> list[SearchTask]:
+    """Return the searches that ask something new, the first of each question before further ones."""
+    tasks: list[SearchTask] = []
+    seen: list[frozenset[str]] = []
+    for item in proposed:
+        asked, query = ids_at(item.questions, ids), _line(item.query, 1000)
+        if asked and query and not is_repeat(query, seen):
+            seen.append(fingerprint(query))
+            where = item.where if item.where in endpoints else endpoints[0]
+            tasks.append(SearchTask(question_ids=asked, query=query, endpoint=where, result_count=RESULTS))
+    searched = {i for task in tasks for i in task.question_ids}
+    tasks += (
+        SearchTask(question_ids=(q.id,), query=q.text.strip(" ?？")[:1000], endpoint=endpoints[0], result_count=RESULTS)
+        for q in questions
+        if q.id not in searched
+    )
+    first: dict[str, SearchTask] = {}
+    for task in tasks:
+        for question_id in task.question_ids:
+            first.setdefault(question_id, task)
+    ordered = [*dict.fromkeys(first.values()), *tasks]
+    return list(dict.fromkeys(ordered))[:MAX_SEARCHES]
+
+
+def _sections(
+    proposed: Sequence[SectionProposal], ids: dict[int, str], questions: Sequence[Question]
+) -> list[PlannedSection]:
+    """Return the sections that name questions, and one for each question that none names."""
+    found = [
+        (title, ids_at(item.questions, ids), _line(item.guidance, 500))
+        for item in proposed
+        if (title := _line(item.title, 300)) and ids_at(item.questions, ids)
+    ]
+    named = {i for _, asked, _ in found for i in asked}
+    found += ((_line(q.text, 300), (q.id,), "") for q in questions if q.id not in named)
+    return [
+        PlannedSection(id=f"s{n}", title=title, question_ids=asked, guidance=guidance)
+        for n, (title, asked, guidance) in enumerate(found[:MAX_SECTIONS], start=1)
+    ]
+
+
+def _line(text: str, longest: int) -> str:
+    return " ".join(text.split())[:longest].strip()

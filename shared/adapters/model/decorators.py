@@ -1,0 +1,58 @@
+"""What every call at a provider passes through on a step's account: its receipt first, then the book of calls."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from typing import Any
+
+from shared.domain.errors import InvalidAnswer, Permanent, RateLimited, StepError
+from shared.ports.completions import Call, CallBook, Completions, Reply
+from shared.ports.ledger import Lease, Receipts
+from shared.ports.model import TokenUsage
+
+
+class Receipted:
+    """Gives the kept reply to a call that this step made before, and keeps every new one."""
+
+    def __init__(self, inner: Completions, receipts: Receipts, lease: Lease) -> None:
+        self._inner, self._receipts, self._lease = inner, receipts, lease
+
+    def complete(self, call: Call) -> Reply:
+        """Return the reply to one call, made at most once within step and epoch unless its receipt was lost."""
+        request = call.sha256
+        kept = self._receipts.find(self._lease, request)
+        if kept is not None:
+            return _reply_of(kept)
+        reply = self._inner.complete(call)
+        self._receipts.keep(self._lease, request, "model", asdict(reply))
+        return reply
+
+
+class Booked:
+    """Reserves the worst case of a call before it is made, and books what it used after."""
+
+    def __init__(self, inner: Completions, book: CallBook, lease: Lease) -> None:
+        self._inner, self._book, self._lease = inner, book, lease
+
+    def complete(self, call: Call) -> Reply:
+        """Return the reply to one call; raises `BudgetExhausted` without making it when it does not fit."""
+        call_id = self._book.reserve(self._lease, call)
+        started = time.monotonic()
+        try:
+            reply = self._inner.complete(call)
+        except StepError as error:
+            self._book.fail(call_id, error.code, charged=not _refused(error))
+            raise
+        reply = replace(reply, latency_s=time.monotonic() - started)
+        self._book.settle(call_id, reply)
+        return reply
+
+
+def _refused(error: StepError) -> bool:
+    """Tell whether the provider refused a call before it did any work for it, so that nothing is charged."""
+    return isinstance(error, RateLimited | Permanent) and not isinstance(error, InvalidAnswer)
+
+
+def _reply_of(kept: Mapping[str, Any]) -> Reply:
+    usage = TokenUsage(**kept["usage"]) if kept["usage"] is not None else None
+    return Reply(**{**kept, "usage": usage, "latency_s": 0.0})

@@ -1,0 +1,94 @@
+"""From what pydantic-ai raises to what the runner understands, by type and never by the words of a message."""
+
+from collections.abc import Iterator, Mapping
+
+from pydantic_ai.exceptions import (
+    AgentRunError,
+    ModelAPIError,
+    ModelAuthenticationError,
+    ModelContextWindowExceededError,
+    ModelHTTPError,
+    ModelNotFoundError,
+    ModelQuotaExceededError,
+    ModelRateLimitError,
+    ModelRequestRejectedError,
+)
+
+from shared.adapters.model.transport import BodyTooLarge, EncodedBody, OtherOrigin
+from shared.domain.errors import (
+    MODEL_REFUSED,
+    InvalidAnswer,
+    Permanent,
+    RateLimited,
+    RequestRejected,
+    StepError,
+    Transient,
+)
+from shared.domain.text import clean
+
+DEFAULT_RETRY_AFTER_S = 5.0
+"""How long a rate limit without a time of its own puts a step off."""
+
+LONGEST_REASON = 300
+_PASSING_STATUS = frozenset({408, 409, 425})
+
+
+def translated(error: Exception, model: str, key: str | None) -> StepError:
+    """Return the error that the runner decides by; ``key`` never appears in it."""
+    cause = next((e for e in _chain(error) if isinstance(e, BodyTooLarge | EncodedBody | OtherOrigin)), None)
+    if isinstance(cause, BodyTooLarge):
+        return InvalidAnswer(str(cause))
+    if cause is not None:
+        return Permanent(f"{MODEL_REFUSED}endpoint", str(cause))
+    if isinstance(error, TimeoutError):
+        return Transient(f"{MODEL_REFUSED}timeout", f"The model {model} did not answer in time.")
+    reason = reason_of(error, key)
+    if isinstance(error, ModelRateLimitError):
+        wait = DEFAULT_RETRY_AFTER_S if error.retry_after is None else error.retry_after
+        return RateLimited(f"{MODEL_REFUSED}rate_limited", f"The provider asks to wait: {reason}", wait)
+    if isinstance(error, ModelRequestRejectedError | ModelQuotaExceededError):
+        return _refusal(error, model, reason)
+    if isinstance(error, ModelAPIError):
+        return Transient(f"{MODEL_REFUSED}unavailable", f"The model {model} cannot be reached: {reason}")
+    detail = f"The endpoint gave no chat completion: {reason} Check OPENAI_BASE_URL."
+    return Transient(f"{MODEL_REFUSED}no_reply", detail)
+
+
+def _refusal(error: ModelRequestRejectedError | ModelQuotaExceededError, model: str, reason: str) -> StepError:
+    if isinstance(error, ModelHTTPError) and error.status_code in _PASSING_STATUS:
+        return Transient(f"{MODEL_REFUSED}unavailable", f"The model {model} cannot be reached: {reason}")
+    if isinstance(error, ModelQuotaExceededError):
+        return Permanent(f"{MODEL_REFUSED}credit", f"The account at the provider has no credit left: {reason}")
+    if isinstance(error, ModelAuthenticationError):
+        return Permanent(f"{MODEL_REFUSED}key", f"The provider does not accept the key (OPENAI_API_KEY): {reason}")
+    if isinstance(error, ModelNotFoundError):
+        return Permanent(f"{MODEL_REFUSED}unknown", f"The endpoint does not know the model {model}: {reason}")
+    if isinstance(error, ModelContextWindowExceededError):
+        return Permanent(f"{MODEL_REFUSED}context", f"The text is too long for the model {model}: {reason}")
+    return RequestRejected(f"The provider refused the request: {reason}")
+
+
+def reason_of(error: BaseException, key: str | None) -> str:
+    """Return the provider's own reason as one line, without the key."""
+    body = error.body if isinstance(error, ModelAPIError) else None
+    told = _message(body) or (str(error) if isinstance(error, AgentRunError) else type(error).__name__)
+    line = " ".join(clean(told).split())
+    if key:
+        line = line.replace(key, "…")
+    line = line if len(line) <= LONGEST_REASON else line[:LONGEST_REASON].rstrip() + "…"
+    return line if line.endswith((".", "!", "?", "…")) else f"{line}."
+
+
+def _message(body: object) -> str | None:
+    """Return the message in a body, whether it stands at its top or under ``error``."""
+    if isinstance(body, Mapping):
+        found = body.get("message", body.get("error"))
+        return found if isinstance(found, str) else _message(found)
+    return None
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    seen: BaseException | None = error
+    while seen is not None:
+        yield seen
+        seen = seen.__cause__ or seen.__context__

@@ -1,0 +1,117 @@
+"""`Model` over `Completions`: which model answers, in which form it is asked, and the one repair."""
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from shared.adapters.model.answers import Unreadable, read_answer
+from shared.adapters.model.wording import ONLY_JSON, REPAIR
+from shared.domain.errors import InvalidAnswer, RequestRejected
+from shared.ports.completions import Call, Completions, Message, Reply
+from shared.ports.model import Answer, ModelAnswer, ModelRequest, Phase, TokenUsage
+
+REPAIRED_CHARS = 20_000
+"""How much of a bad answer is shown to the model again."""
+
+SHORTEST_REPAIR_S = 5.0
+"""With less time than this left, a repair is not tried."""
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The model of each phase, and those models whose endpoint was found to take no JSON schema."""
+
+    by_phase: Mapping[Phase, str]
+    without_schema: set[str]
+
+
+class StructuredModel:
+    """See `shared.ports.model.Model`."""
+
+    def __init__(self, completions: Completions, names: Names) -> None:
+        self._completions, self._names = completions, names
+
+    def name(self, phase: Phase) -> str:
+        """Return the name of the model that answers in this phase."""
+        return self._names.by_phase[phase]
+
+    def ask(self, request: ModelRequest[Answer]) -> ModelAnswer[Answer]:
+        """Return a validated answer, repaired at most once."""
+        started = time.monotonic()
+        call, reply = self._complete(self._call(request))
+        try:
+            value = _value(reply, request)
+        except Unreadable as fault:
+            left = request.deadline_s - (time.monotonic() - started)
+            return self._repaired(request, replace(call, deadline_s=left), reply, fault)
+        return _answer(value, call, (reply,))
+
+    def _repaired(
+        self, request: ModelRequest[Answer], call: Call, reply: Reply, fault: Unreadable
+    ) -> ModelAnswer[Answer]:
+        """Ask again, showing the bad answer and what is wrong with it; whatever comes then is final."""
+        if call.deadline_s < SHORTEST_REPAIR_S:
+            raise InvalidAnswer(f"The answer of {call.model} cannot be used ({fault}), and its time is up.") from fault
+        shown = Message("assistant", reply.text[:REPAIRED_CHARS] or "(nothing)")
+        repair = Message("user", REPAIR.format(fault=fault))
+        again = replace(call, messages=(*call.messages, shown, repair))
+        second = self._completions.complete(again)
+        try:
+            value = _value(second, request)
+        except Unreadable as error:
+            raise InvalidAnswer(f"The answer of {call.model} cannot be used, repaired neither: {error}.") from error
+        return _answer(value, call, (reply, second))
+
+    def _call(self, request: ModelRequest[Answer]) -> Call:
+        model = self.name(request.phase)
+        call = Call(
+            phase=request.phase,
+            model=model,
+            messages=(Message("system", request.instructions), Message("user", request.input)),
+            schema_name=request.output.__name__,
+            schema=request.output.model_json_schema(),
+            max_output_tokens=request.max_output_tokens,
+            deadline_s=request.deadline_s,
+        )
+        return in_prompt(call) if model in self._names.without_schema else call
+
+    def _complete(self, call: Call) -> tuple[Call, Reply]:
+        """Make the call; where the endpoint refuses a schema, put the schema into the instructions instead."""
+        try:
+            return call, self._completions.complete(call)
+        except RequestRejected:
+            if call.schema is None:
+                raise
+        plain = in_prompt(call)
+        reply = self._completions.complete(plain)
+        self._names.without_schema.add(call.model)
+        return plain, reply
+
+
+def in_prompt(call: Call) -> Call:
+    """Return the call with its schema in the instructions; what does not change still comes first."""
+    schema = json.dumps(dict(call.schema or {}), sort_keys=True, separators=(",", ":"))
+    system, *rest = call.messages
+    told = Message("system", f"{system.text}\n\n{ONLY_JSON.format(schema=schema)}")
+    return replace(call, messages=(told, *rest), schema=None)
+
+
+def _value(reply: Reply, request: ModelRequest[Answer]) -> Answer:
+    """Return the answer in a reply; how it ended counts before what it says."""
+    if reply.finish == "length":
+        raise InvalidAnswer(f"The answer of {reply.served_model} was cut off at {request.max_output_tokens:,} tokens.")
+    if reply.finish == "refused":
+        raise InvalidAnswer(f"The model {reply.served_model} refused to answer.")
+    return read_answer(reply.text, request.output)
+
+
+def _answer(value: Answer, call: Call, replies: tuple[Reply, ...]) -> ModelAnswer[Answer]:
+    return ModelAnswer(
+        value=value,
+        usage=sum((r.usage for r in replies if r.usage is not None), TokenUsage()),
+        requested_model=call.model,
+        served_model=replies[-1].served_model,
+        latency_s=sum(r.latency_s for r in replies),
+        repaired=len(replies) > 1,
+    )

@@ -1,0 +1,108 @@
+"""The HTTP transport to a provider: to one origin only, plain bodies only, and no more of them than a limit."""
+
+from collections.abc import AsyncIterator
+
+import httpx2
+
+MAX_BODY_BYTES = 4_000_000
+"""Largest body of a reply; the text of one is a few kilobytes."""
+
+MAX_CONNECTIONS = 64
+CONNECT_TIMEOUT_S = 10.0
+WRITE_TIMEOUT_S = 30.0
+
+
+class BodyTooLarge(httpx2.TransportError):
+    """The provider sent more than a reply can be."""
+
+    def __init__(self) -> None:
+        super().__init__(f"The answer is larger than {MAX_BODY_BYTES:,} bytes.")
+
+
+class OtherOrigin(httpx2.TransportError):
+    """A request was about to leave for somewhere else than the configured endpoint."""
+
+    def __init__(self) -> None:
+        super().__init__("Only the configured endpoint may be called.")
+
+
+class EncodedBody(httpx2.TransportError):
+    """The provider compressed its reply although it was asked not to."""
+
+    def __init__(self) -> None:
+        super().__init__("The endpoint compressed its answer although it was asked not to.")
+
+
+class BoundedTransport(httpx2.AsyncBaseTransport):
+    """Sends requests to ``origin`` and cuts off what is too much; neither retries nor follows a redirect."""
+
+    def __init__(self, origin: httpx2.URL) -> None:
+        self._origin = _origin(origin)
+        limits = httpx2.Limits(max_connections=MAX_CONNECTIONS, max_keepalive_connections=MAX_CONNECTIONS)
+        self._inner = httpx2.AsyncHTTPTransport(trust_env=False, retries=0, limits=limits)
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Send a request; raises `OtherOrigin`, `EncodedBody`, and `BodyTooLarge` while the body is read."""
+        if _origin(request.url) != self._origin:
+            raise OtherOrigin
+        response = await self._inner.handle_async_request(request)
+        if response.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
+            await response.aclose()
+            raise EncodedBody
+        stream = response.stream
+        if not isinstance(stream, httpx2.AsyncByteStream):
+            raise TypeError("an asynchronous transport gives asynchronous streams")
+        return httpx2.Response(
+            response.status_code,
+            headers=response.headers,
+            stream=_Bounded(stream),
+            extensions=response.extensions,
+        )
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        await self._inner.aclose()
+
+
+class _Bounded(httpx2.AsyncByteStream):
+    """A body that ends with an error past the limit."""
+
+    def __init__(self, inner: httpx2.AsyncByteStream) -> None:
+        self._inner = inner
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        """Yield the body's bytes."""
+        seen = 0
+        async for chunk in self._inner:
+            seen += len(chunk)
+            if seen > MAX_BODY_BYTES:
+                raise BodyTooLarge
+            yield chunk
+
+    async def aclose(self) -> None:
+        """Give the connection back."""
+        await self._inner.aclose()
+
+
+def _origin(url: httpx2.URL) -> tuple[str, str, int | None]:
+    return url.scheme, url.host, url.port
+
+
+def open_client(base_url: str) -> httpx2.AsyncClient:
+    """Return a client for an endpoint: its own timeouts, no proxy or certificate settings from the environment."""
+    return httpx2.AsyncClient(
+        transport=BoundedTransport(httpx2.URL(base_url)),
+        headers={"Accept-Encoding": "identity"},
+        trust_env=False,
+        follow_redirects=False,
+    )
+
+
+def timeouts(deadline_s: float) -> httpx2.Timeout:
+    """Return the timeouts of the phases of a call; its total deadline is kept by the caller."""
+    return httpx2.Timeout(
+        connect=min(CONNECT_TIMEOUT_S, deadline_s),
+        write=min(WRITE_TIMEOUT_S, deadline_s),
+        read=deadline_s,
+        pool=deadline_s,
+    )

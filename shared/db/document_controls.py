@@ -1,0 +1,108 @@
+"""Taking documents in and removing them."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from sqlalchemy import delete, select
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.orm import Session
+
+from shared.contracts.runs import CreateRun, Ingest
+from shared.db.engine import Transactions, new_id
+from shared.db.ledger import database_now
+from shared.db.outbox import Outbox
+from shared.db.progress import progress
+from shared.db.tables import BlobRow, DocumentRow, RequestRow, RunRow, StepRow
+from shared.domain.budget import TIERS, Depth
+from shared.domain.errors import NotFound
+from shared.domain.ids import OwnerId, RunId, StepId, sha256_hex
+from shared.domain.states import RunKind, RunStatus, StepKind, StepStatus
+from shared.ports.gateway import Upload
+from shared.ports.ledger import Committed
+
+
+class PostgresDocumentControls:
+    """The part of `shared.ports.gateway.Controls` that is about documents."""
+
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
+
+    def add_documents(self, owner_id: OwnerId, uploads: Sequence[Upload]) -> tuple[Ingest, Committed]:
+        """Keep files and start the ingest run that reads them; a file that is known already is not read again."""
+        run_id = RunId(new_id("run"))
+        ids = [new_id("doc") for _ in uploads]
+        hashes = [sha256_hex(upload.data) for upload in uploads]
+
+        def work(session: Session) -> tuple[Ingest, Committed]:
+            if session.get(RunRow, run_id) is not None:  # an earlier commit worked, its answer was lost
+                known = tuple(_document_id(session, owner_id, h, u.name) for h, u in zip(hashes, uploads, strict=True))
+                return Ingest(run_id=run_id, document_ids=known), Committed()
+            run = RunRow(id=run_id, owner_id=owner_id, kind=RunKind.INGEST, status=RunStatus.CREATED, engine="none")
+            session.add(run)
+            request = CreateRun(objective=f"Ingest {len(uploads)} document(s)", depth=Depth.QUICK)
+            limits = asdict(TIERS[Depth.QUICK])
+            session.flush()
+            session.add(RequestRow(run_id=run_id, body=request.model_dump(mode="json"), limits=limits))
+            outbox = Outbox(session, run, database_now(session))
+            outbox.event("run_created", kind=RunKind.INGEST, depth=None, engine=None)
+            document_ids = tuple(
+                _take_in(session, run, outbox, DocumentRow(id=i, owner_id=owner_id, name=u.name, sha256=h), u.data)
+                for i, u, h in zip(ids, uploads, hashes, strict=True)
+            )
+            progress(session, run, outbox)
+            return Ingest(run_id=run_id, document_ids=document_ids), outbox.committed()
+
+        return self._transactions.run(work)
+
+    def delete_document(self, owner_id: OwnerId, document_id: str) -> None:
+        """Remove a document from the library; its snapshot stays for the reports that cite it."""
+
+        def work(session: Session) -> None:
+            gone = session.scalar(
+                delete(DocumentRow)
+                .where(DocumentRow.id == document_id, DocumentRow.owner_id == owner_id)
+                .returning(DocumentRow.id)
+            )
+            if gone is None:
+                raise NotFound(f"There is no document {document_id}.")
+
+        self._transactions.run(work)
+
+
+def _take_in(session: Session, run: RunRow, outbox: Outbox, document: DocumentRow, data: bytes) -> str:
+    """Insert a document and the step that reads it; return the id of the same document when it is known."""
+    values = {"id": document.id, "owner_id": document.owner_id, "name": document.name, "sha256": document.sha256}
+    inserted = session.scalar(
+        insert(DocumentRow)
+        .values(**values, bytes=len(data), status="pending", ingest_run_id=run.id)
+        .on_conflict_do_nothing(index_elements=["owner_id", "sha256", "name"])
+        .returning(DocumentRow.id)
+    )
+    if inserted is None:
+        return _document_id(session, OwnerId(document.owner_id), document.sha256, document.name)
+    session.execute(
+        insert(BlobRow).values(owner_id=document.owner_id, sha256=document.sha256, data=data).on_conflict_do_nothing()
+    )
+    document_id = str(inserted)
+    step = StepRow(
+        id=new_id("stp"),
+        run_id=run.id,
+        epoch=run.epoch,
+        kind=StepKind.PARSE,
+        key=f"parse:{document_id}",
+        iteration=0,
+        subject=document_id,
+        inputs={"document_id": document_id, "content_sha256": document.sha256, "name": document.name},
+        status=StepStatus.PENDING,
+    )
+    session.add(step)
+    outbox.wake(StepId(step.id), StepKind.PARSE)
+    return document_id
+
+
+def _document_id(session: Session, owner_id: OwnerId, sha256: str, name: str) -> str:
+    wanted = select(DocumentRow.id).where(
+        DocumentRow.owner_id == owner_id, DocumentRow.sha256 == sha256, DocumentRow.name == name
+    )
+    document_id: str = session.execute(wanted).scalar_one()
+    return document_id

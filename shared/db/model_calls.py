@@ -1,0 +1,137 @@
+"""The book of calls at model providers: each is reserved before it is made and settled after."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+
+from sqlalchemy import select, update
+from sqlalchemy.orm import Session
+
+from shared.db.engine import Transactions, new_id
+from shared.db.ledger import database_now, lock_run
+from shared.db.model_usage import DONE, FAILED, OPEN, REFUSED, load_booked
+from shared.db.outbox import Outbox
+from shared.db.progress import BUDGET_MARKS
+from shared.db.tables import ModelCallRow, RunRow, StepRow
+from shared.db.views import load_limits
+from shared.domain.errors import BudgetExhausted, RateLimited, Transient
+from shared.domain.spending import SPEND_LIMITS, Spend, allowance, room, worst_case
+from shared.domain.states import RunStatus, StepStatus, is_final
+from shared.ports.completions import Call, Reply
+from shared.ports.ledger import Lease
+from shared.ports.model import Phase
+
+RESEARCH_PHASES = frozenset({Phase.PLANNER, Phase.DECISION, Phase.EXTRACTOR})
+"""The phases that leave the rest of a limit to synthesis."""
+
+BUSY_S = 1.0
+"""How long to put off a call that fits only when calls under way turn out smaller than feared."""
+
+
+class PostgresCallBook:
+    """See `shared.ports.completions.CallBook`. Reservations of one run are ordered by the lock on its row."""
+
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
+
+    def reserve(self, lease: Lease, call: Call) -> str:
+        """Set the worst case of the call aside and return the id of its row."""
+        call_id = new_id("mdl")
+
+        def work(session: Session) -> str:
+            run = lock_run(session, lease.run_id)
+            step = session.get(StepRow, lease.step_id)
+            if run is None or step is None or step.lease_token != lease.token or step.status != StepStatus.RUNNING:
+                raise Transient("lease_lost", "The step was taken away from this worker, so it calls no model.")
+            if session.get(ModelCallRow, call_id) is None:  # else an earlier commit worked and its answer was lost
+                self._check(session, run, lease, call)
+                session.add(_row(call_id, lease, call))
+            return call_id
+
+        return self._transactions.run(work)
+
+    def settle(self, call_id: str, reply: Reply) -> None:
+        """Book what the call used; without usage, what was set aside."""
+        usage = reply.usage
+        values = {
+            "status": DONE,
+            "outcome": reply.finish,
+            "served_model": reply.served_model,
+            "input_tokens": usage.input if usage else ModelCallRow.reserved_input,
+            "output_tokens": usage.output if usage else ModelCallRow.reserved_output,
+            "cached_tokens": usage.cached if usage else 0,
+            "latency_ms": round(reply.latency_s * 1000),
+        }
+        self._transactions.run(lambda session: _end(session, call_id, values))
+
+    def fail(self, call_id: str, outcome: str, *, charged: bool) -> None:
+        """Book a call that gave nothing."""
+        values = {"status": FAILED if charged else REFUSED, "outcome": outcome}
+        self._transactions.run(lambda session: _end(session, call_id, values))
+
+    def _check(self, session: Session, run: RunRow, lease: Lease, call: Call) -> None:
+        """Raise unless the call fits into what the run has left of its time and limits."""
+        limits = load_limits(session, run.id)
+        started = run.started_at
+        if started is not None and (database_now(session) - started).total_seconds() >= limits.elapsed_s:
+            raise BudgetExhausted("elapsed_s", limits.elapsed_s)
+        booked = load_booked(session, lease.run_id)
+        wanted = wanted_by(call)
+        refusal = room(limits, booked.settled, booked.under_way, wanted, research=call.phase in RESEARCH_PHASES)
+        if refusal is None:
+            return
+        if refusal.for_now:
+            detail = f"Other calls hold what is left of the run's limit on {refusal.limit}."
+            raise RateLimited("model_budget_busy", detail, BUSY_S)
+        raise BudgetExhausted(refusal.limit, refusal.most)
+
+
+def wanted_by(call: Call) -> Spend:
+    """Return the worst case of a call."""
+    texts = [message.text for message in call.messages]
+    if call.schema is not None:
+        texts.append(str(dict(call.schema)))
+    return worst_case(texts, call.max_output_tokens, verifies=call.phase is Phase.VERIFIER)
+
+
+def _row(call_id: str, lease: Lease, call: Call) -> ModelCallRow:
+    bound = wanted_by(call)
+    return ModelCallRow(
+        id=call_id,
+        run_id=lease.run_id,
+        step_id=lease.step_id,
+        epoch=lease.epoch,
+        attempt=lease.attempt,
+        phase=call.phase,
+        request_sha256=call.sha256,
+        requested_model=call.model,
+        status=OPEN,
+        reserved_input=bound.input_tokens,
+        reserved_output=bound.output_tokens,
+    )
+
+
+def _end(session: Session, call_id: str, values: Mapping[str, object]) -> None:
+    """End an open call, and tell when the run's use of a limit goes over one of its marks."""
+    run_id = session.scalar(select(ModelCallRow.run_id).where(ModelCallRow.id == call_id))
+    run = lock_run(session, run_id) if run_id is not None else None
+    if run is None:
+        return
+    now = database_now(session)
+    before = load_booked(session, run.id).settled
+    ended = session.scalar(
+        update(ModelCallRow)
+        .where(ModelCallRow.id == call_id, ModelCallRow.status == OPEN)
+        .values(**values, ended_at=now)
+        .returning(ModelCallRow.id)
+    )
+    if ended is not None and not is_final(RunStatus(run.status)):
+        _say_marks(session, run, before, load_booked(session, run.id).settled, Outbox(session, run, now))
+
+
+def _say_marks(session: Session, run: RunRow, before: Spend, after: Spend, outbox: Outbox) -> None:
+    limits = load_limits(session, run.id)
+    used_before, used_after = asdict(before), asdict(after)
+    for name in SPEND_LIMITS:
+        most = allowance(limits, name, research=False)
+        if any(used_before[name] * 100 < mark * most <= used_after[name] * 100 for mark in BUDGET_MARKS):
+            outbox.event("budget", limit=name, used=used_after[name], of=most)

@@ -1,0 +1,212 @@
+"""What a person may do to a run once it is there: one function for each action, each in one transaction."""
+
+from collections.abc import Callable
+from dataclasses import asdict
+
+from sqlalchemy import delete, select, update
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
+
+from shared.contracts.plan import Plan
+from shared.contracts.runs import ControlRequest
+from shared.db.engine import Transactions
+from shared.db.ledger import database_now, lock_run
+from shared.db.outbox import Outbox
+from shared.db.progress import end_open_steps, insert_step, progress, set_status
+from shared.db.tables import CandidacyRow, IterationRow, PlanRow, RequestRow, RunRow, StatementRow, StepRow
+from shared.db.views import load_limits
+from shared.domain.advance import NewStep
+from shared.domain.budget import raised
+from shared.domain.errors import Conflict, IllegalAction, Invalid, NotFound, StaleVersion
+from shared.domain.ids import OwnerId, RunId, StepId
+from shared.domain.states import (
+    RESEARCH_STEPS,
+    SYNTHESIS_STEPS,
+    Action,
+    RunStatus,
+    StepKind,
+    StepStatus,
+    allowed_actions,
+)
+from shared.ports.ledger import Committed
+
+OPEN_SESSION_INDEX = "uq_runs_open_session"
+
+Control = Callable[[Session, RunRow, Outbox, ControlRequest], None]
+
+
+class PostgresRunControls:
+    """The part of `shared.ports.gateway.Controls` that changes runs."""
+
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
+
+    def act(self, owner_id: OwnerId, run_id: RunId, control: ControlRequest) -> Committed:
+        """Carry out an action that the run's status allows; say so in the run's events."""
+        action = Action(control.action)
+
+        def work(session: Session, run: RunRow, outbox: Outbox) -> None:
+            allow(run, action)
+            outbox.event("control", action=action, by=owner_id)
+            _CONTROLS[action](session, run, outbox, control)
+            run.updated_at = outbox.now
+
+        try:
+            return self._on_run(owner_id, run_id, work)
+        except IntegrityError as error:
+            if OPEN_SESSION_INDEX not in str(error.orig):
+                raise
+            raise Conflict("The run's session has a newer open run: wait until it ends, or cancel it.") from error
+
+    def edit_plan(self, owner_id: OwnerId, run_id: RunId, expected_version: int, plan: Plan) -> Committed:
+        """Replace the plan by a new version."""
+
+        def work(session: Session, run: RunRow, outbox: Outbox) -> None:
+            allow(run, Action.EDIT_PLAN)
+            if expected_version != run.plan_version:
+                raise StaleVersion(expected_version, run.plan_version)
+            run.plan_version += 1
+            body = plan.model_dump(mode="json")
+            session.add(PlanRow(run_id=run.id, version=run.plan_version, body=body, by=owner_id))
+            outbox.event("plan_changed", plan_version=run.plan_version, by=owner_id)
+            run.updated_at = outbox.now
+
+        return self._on_run(owner_id, run_id, work)
+
+    def delete_run(self, owner_id: OwnerId, run_id: RunId) -> None:
+        """Remove every row of the run; a worker that still holds a step of it finds nothing to record to."""
+
+        def work(session: Session) -> None:
+            if owned(session, owner_id, run_id) is None:
+                raise NotFound(f"There is no run {run_id}.")
+            session.execute(delete(RunRow).where(RunRow.id == run_id))
+
+        self._transactions.run(work)
+
+    def _on_run(self, owner_id: OwnerId, run_id: RunId, work: Callable[[Session, RunRow, Outbox], None]) -> Committed:
+        def locked(session: Session) -> Committed:
+            if owned(session, owner_id, run_id) is None:
+                raise NotFound(f"There is no run {run_id}.")
+            run = lock_run(session, run_id)
+            if run is None:
+                raise NotFound(f"There is no run {run_id}.")
+            outbox = Outbox(session, run, database_now(session))
+            work(session, run, outbox)
+            return outbox.committed()
+
+        return self._transactions.run(locked)
+
+
+def owned(session: Session, owner_id: OwnerId, run_id: RunId) -> str | None:
+    """Return the run's id when it is the owner's."""
+    return session.scalar(select(RunRow.id).where(RunRow.id == run_id, RunRow.owner_id == owner_id))
+
+
+def allow(run: RunRow, action: Action) -> None:
+    """Raise `IllegalAction` unless the run's status allows the action."""
+    allowed = allowed_actions(RunStatus(run.status))
+    if action not in allowed:
+        raise IllegalAction(action, run.status, allowed)
+
+
+def raise_epoch(session: Session, run: RunRow, outbox: Outbox, keep: frozenset[StepKind]) -> None:
+    """Begin a new epoch: open steps end; completed steps of the kinds in ``keep`` and what they found go along."""
+    end_open_steps(session, run, None, outbox)
+    before, run.epoch = run.epoch, run.epoch + 1
+    session.execute(
+        update(StepRow)
+        .where(
+            StepRow.run_id == run.id,
+            StepRow.epoch == before,
+            StepRow.status == StepStatus.COMPLETED,
+            StepRow.kind.in_(keep),
+        )
+        .values(epoch=run.epoch)
+    )
+    if keep & RESEARCH_STEPS:
+        _carry(session, run, before, CandidacyRow, IterationRow)
+    if keep & SYNTHESIS_STEPS:
+        _carry(session, run, before, StatementRow)
+
+
+def _carry(
+    session: Session, run: RunRow, before: int, *tables: type[CandidacyRow] | type[IterationRow] | type[StatementRow]
+) -> None:
+    for table in tables:
+        session.execute(update(table).where(table.run_id == run.id, table.epoch == before).values(epoch=run.epoch))
+
+
+def _approve(session: Session, run: RunRow, outbox: Outbox, control: ControlRequest) -> None:
+    if control.expected_version is not None and control.expected_version != run.plan_version:
+        raise StaleVersion(control.expected_version, run.plan_version)
+    set_status(run, outbox, RunStatus.QUEUED, "approved")
+    progress(session, run, outbox)
+
+
+def _pause(_: Session, run: RunRow, outbox: Outbox, __: ControlRequest) -> None:
+    """Stop at the next safe boundary: what runs may end and is kept, nothing further is begun."""
+    run.resume_phase = run.status
+    set_status(run, outbox, RunStatus.PAUSED, "paused")
+
+
+def _resume(session: Session, run: RunRow, outbox: Outbox, _: ControlRequest) -> None:
+    phase = RunStatus(run.resume_phase or RunStatus.PLANNING)
+    run.resume_phase = None
+    set_status(run, outbox, RunStatus.PLANNING if phase is RunStatus.CREATED else phase, "resumed")
+    progress(session, run, outbox)
+    waiting = select(StepRow).where(
+        StepRow.run_id == run.id, StepRow.epoch == run.epoch, StepRow.status == StepStatus.PENDING
+    )
+    for step in session.scalars(waiting):
+        outbox.wake(StepId(step.id), StepKind(step.kind))
+
+
+def _refine(session: Session, run: RunRow, outbox: Outbox, control: ControlRequest) -> None:
+    """Go back to the plan with an instruction; what was found stays, what is under way ends."""
+    instruction = (control.instruction or "").strip()
+    if not instruction:
+        raise Invalid("Say in a sentence what is to change.", field="instruction")
+    if run.plan_version == 0:
+        raise Invalid("The run has no plan to refine yet: cancel it and ask anew.", field="action")
+    raise_epoch(session, run, outbox, frozenset())
+    run.iteration, run.stop_reason, run.resume_phase = 0, None, None
+    run.auto_approve = False
+    set_status(run, outbox, RunStatus.PLANNING, "refined")
+    inputs = {"instruction": instruction, "plan_version": run.plan_version}
+    insert_step(session, run, outbox, NewStep(StepKind.REVISE_PLAN, "revise_plan", 0, "plan", inputs))
+
+
+def _cancel(session: Session, run: RunRow, outbox: Outbox, _: ControlRequest) -> None:
+    end_open_steps(session, run, None, outbox)
+    run.stop_reason = "cancelled"
+    set_status(run, outbox, RunStatus.CANCELLED, "cancelled")
+
+
+def _retry(session: Session, run: RunRow, outbox: Outbox, _: ControlRequest) -> None:
+    """Take up the failed phase again: what it completed is kept, only what failed or was left open is done anew."""
+    planning = run.resume_phase == RunStatus.PLANNING
+    raise_epoch(session, run, outbox, RESEARCH_STEPS | SYNTHESIS_STEPS)
+    run.stop_reason = run.last_error = run.resume_phase = None
+    set_status(run, outbox, RunStatus.PLANNING if planning else RunStatus.QUEUED, "retried")
+    if planning:
+        insert_step(session, run, outbox, NewStep(StepKind.PLAN, "plan", 0, "plan"))
+
+
+def _increase_budget(session: Session, run: RunRow, outbox: Outbox, control: ControlRequest) -> None:
+    """Raise limits and research on; the report is written anew and becomes a further version."""
+    limits = raised(load_limits(session, run.id), control.limits or {})
+    session.execute(update(RequestRow).where(RequestRow.run_id == run.id).values(limits=asdict(limits)))
+    raise_epoch(session, run, outbox, RESEARCH_STEPS)
+    run.stop_reason = None
+    set_status(run, outbox, RunStatus.QUEUED, "budget_increased")
+
+
+_CONTROLS: dict[Action, Control] = {
+    Action.APPROVE_PLAN: _approve,
+    Action.PAUSE: _pause,
+    Action.RESUME: _resume,
+    Action.REFINE: _refine,
+    Action.CANCEL: _cancel,
+    Action.RETRY: _retry,
+    Action.INCREASE_BUDGET: _increase_budget,
+}

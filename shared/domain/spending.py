@@ -1,0 +1,73 @@
+"""Spending on a model: the worst case of a call, and whether it fits into what a run has left.
+
+A call is reserved before it is made and settled after, so the sum of what was used and what is under way never passes a
+limit of calls or of output. The size of an input in tokens is only known afterwards: it is reserved by an upper bound,
+and an overrun is booked and stops the next call.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from shared.domain.budget import Limits
+
+BYTES_PER_TOKEN = 2
+"""Every token of an input stands for at least this many bytes of UTF-8. Byte-pair vocabularies take about 4 for
+English, 3 for Chinese and 2 for digits and code."""
+
+MESSAGE_TOKENS = 16
+"""What a message costs beyond its text, at most."""
+
+SYNTHESIS_SHARES = {"model_calls": 0.25, "input_tokens": 0.3, "output_tokens": 0.4}
+"""The part of each limit that research leaves to writing; verification has a limit of calls of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spend:
+    """An amount of model use, by the names of the limits."""
+
+    model_calls: int = 0
+    verification_calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+    def __add__(self, other: "Spend") -> "Spend":
+        """Return both together."""
+        return Spend(*(getattr(self, name) + getattr(other, name) for name in SPEND_LIMITS))
+
+
+SPEND_LIMITS: tuple[str, ...] = ("model_calls", "verification_calls", "input_tokens", "output_tokens")
+"""The limits that bound model use."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoRoom:
+    """A call does not fit: for good, or only until calls under way are settled."""
+
+    limit: str
+    most: int
+    for_now: bool
+
+
+def worst_case(texts: Iterable[str], max_output_tokens: int, *, verifies: bool) -> Spend:
+    """Return the most that a call with these messages can use."""
+    bound = sum(-(-len(text.encode()) // BYTES_PER_TOKEN) + MESSAGE_TOKENS for text in texts)
+    return Spend(int(not verifies), int(verifies), bound, max_output_tokens)
+
+
+def room(limits: Limits, settled: Spend, under_way: Spend, wanted: Spend, *, research: bool) -> NoRoom | None:
+    """Return why a call does not fit, or None; research may use each limit only up to what synthesis needs of it."""
+    tight: NoRoom | None = None
+    for name in SPEND_LIMITS:
+        most = allowance(limits, name, research=research)
+        used, wants = getattr(settled, name), getattr(wanted, name)
+        if wants and used + wants > most:
+            return NoRoom(name, most, for_now=False)
+        if wants and tight is None and used + getattr(under_way, name) + wants > most:
+            tight = NoRoom(name, most, for_now=True)
+    return tight
+
+
+def allowance(limits: Limits, name: str, *, research: bool) -> int:
+    """Return how much of a limit may be used: all of it, or what research leaves for synthesis to have its share."""
+    most: int = getattr(limits, name)
+    return most - int(most * SYNTHESIS_SHARES.get(name, 0.0)) if research else most

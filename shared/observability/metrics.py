@@ -1,0 +1,189 @@
+"""Every figure that a process keeps about itself, in one table, and the observer that keeps them.
+
+Names begin with ``leadline_``; counters end with ``_total``. Labels take few values: kinds, outcomes, statuses, queues,
+route templates. Never an id, a URL or a text. Each process has a registry of its own, made by `build_metrics`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, ProcessCollector
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
+
+from shared.contracts.events import Event
+from shared.domain.kinds import QUEUES
+from shared.domain.states import FINAL_RUN, RunStatus, StepKind
+from shared.ports.model import Phase, TokenUsage
+from shared.ports.observer import Answered, BrokerCensus, LedgerCensus
+
+PREFIX = "leadline_"
+STEP_SECONDS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 60.0, 120.0, 180.0)
+REQUEST_SECONDS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+
+
+def _row(make: type, text: str, *labels: str, **options: Any) -> Any:
+    """Return a row of the table: what kind of figure, what it says, and by which labels it is told apart."""
+    return field(metadata={"make": make, "text": text, "labels": labels, "options": options})
+
+
+@dataclass(frozen=True, slots=True)
+class Metrics:
+    """The table: each field is a figure called ``leadline_`` and its own name."""
+
+    registry: CollectorRegistry
+    process: Info = _row(Info, "The version of the program and the service that this process is.")
+
+    runs_created: Counter = _row(Counter, "Runs that were accepted.", "kind")
+    runs_ended: Counter = _row(Counter, "Runs that reached a final status.", "status")
+    runs: Gauge = _row(Gauge, "Runs by status, counted by the sweeper.", "status")
+
+    steps_started: Counter = _row(Counter, "Tries of steps that were begun.", "kind")
+    steps_ended: Counter = _row(Counter, "Tries of steps that ended, as the ledger has it.", "kind", "outcome")
+    step_seconds: Histogram = _row(Histogram, "Seconds that a try was worked on.", "kind", buckets=STEP_SECONDS)
+    steps_due: Gauge = _row(Gauge, "Steps that wait for a worker, counted by the sweeper.", "queue")
+    steps_due_oldest_seconds: Gauge = _row(Gauge, "How long the step that waits longest has been due.")
+    claims_refused: Counter = _row(Counter, "Wake-ups that came late, twice or for nothing.")
+    heartbeats_failed: Counter = _row(Counter, "Leases that could not be extended: the database did not answer.")
+    leases_reclaimed: Counter = _row(Counter, "Tries that the sweeper ended because their lease had run out.")
+
+    wake_ups: Counter = _row(Counter, "Wake-ups by whether they could be sent.", "queue", "outcome")
+    wake_ups_repeated: Counter = _row(Counter, "Wake-ups that the sweeper sent not for the first time.", "queue")
+    events: Counter = _row(Counter, "Events by whether they could be published on Redis.", "outcome")
+    queue_length: Gauge = _row(Gauge, "Messages that wait in the broker, counted by the sweeper.", "queue")
+    broker_memory_ratio: Gauge = _row(Gauge, "Memory that the broker uses, as a part of what it may use.")
+    broker_evicts: Gauge = _row(Gauge, "1 when the broker drops keys once its memory is full, which loses wake-ups.")
+
+    fetches: Counter = _row(Counter, "Entries of the fetch log.", "tier", "outcome")
+    model_calls: Counter = _row(Counter, "Calls at model providers.", "phase", "outcome")
+    model_tokens: Counter = _row(Counter, "Tokens as the providers count them.", "phase", "direction")
+
+    http_requests: Counter = _row(Counter, "HTTP requests that were answered.", "route", "method", "status")
+    http_request_seconds: Histogram = _row(
+        Histogram, "Seconds from a request to the beginning of its answer.", "route", "method", buckets=REQUEST_SECONDS
+    )
+    event_streams: Gauge = _row(Gauge, "Clients that follow the events of a run now.")
+
+
+def build_metrics(service: str, version: str) -> Metrics:
+    """Return the figures of a process in a registry of their own, with what the system knows about the process."""
+    registry = CollectorRegistry()
+    ProcessCollector(registry=registry)
+    made = {
+        row.name: row.metadata["make"](
+            PREFIX + row.name, row.metadata["text"], row.metadata["labels"], registry=registry, **row.metadata["options"]
+        )
+        for row in fields(Metrics)
+        if row.metadata
+    }
+    metrics = Metrics(registry, **made)
+    metrics.process.info({"service": service, "version": version})
+    return metrics
+
+
+@dataclass(frozen=True, slots=True)
+class MetricsObserver:
+    """See `shared.ports.observer.Observer`: counts in the table."""
+
+    metrics: Metrics
+
+    def committed(self, events: Sequence[Event]) -> None:
+        """Count runs and tries by the events that tell of them."""
+        for event in events:
+            count_event(self.metrics, event)
+
+    def claim_refused(self) -> None:
+        """Count it."""
+        self.metrics.claims_refused.inc()
+
+    def worked(self, kind: StepKind, seconds: float) -> None:
+        """Put it into the histogram of its kind."""
+        self.metrics.step_seconds.labels(kind).observe(seconds)
+
+    def result_refused(self, kind: StepKind) -> None:
+        """Count it as an end of a try that the ledger does not have."""
+        self.metrics.steps_ended.labels(kind, "refused").inc()
+
+    def heartbeat_failed(self) -> None:
+        """Count it."""
+        self.metrics.heartbeats_failed.inc()
+
+    def wake_up(self, queue: str, *, sent: bool) -> None:
+        """Count it."""
+        self.metrics.wake_ups.labels(queue, "sent" if sent else "lost").inc()
+
+    def published(self, *, sent: bool) -> None:
+        """Count it."""
+        self.metrics.events.labels("published" if sent else "lost").inc()
+
+    def sent_again(self, queue: str) -> None:
+        """Count it."""
+        self.metrics.wake_ups_repeated.labels(queue).inc()
+
+    def reclaimed(self) -> None:
+        """Count it."""
+        self.metrics.leases_reclaimed.inc()
+
+    def ledger_counted(self, census: LedgerCensus) -> None:
+        """Set the gauges, those of what there is none of to 0."""
+        for status in RunStatus:
+            self.metrics.runs.labels(status).set(census.runs.get(status, 0))
+        for queue in QUEUES:
+            self.metrics.steps_due.labels(queue).set(census.due.get(queue, 0))
+        self.metrics.steps_due_oldest_seconds.set(census.oldest_due_s)
+
+    def broker_counted(self, census: BrokerCensus) -> None:
+        """Set the gauges of what is known."""
+        for queue, length in census.queues.items():
+            self.metrics.queue_length.labels(queue).set(length)
+        if census.memory_ratio is not None:
+            self.metrics.broker_memory_ratio.set(census.memory_ratio)
+        if census.evicts is not None:
+            self.metrics.broker_evicts.set(census.evicts)
+
+    def answered(self, answered: Answered) -> None:
+        """Count the request and put its time into the histogram of its route."""
+        self.metrics.http_requests.labels(answered.route, answered.method, str(answered.status)).inc()
+        self.metrics.http_request_seconds.labels(answered.route, answered.method).observe(answered.seconds)
+
+    def streams(self, count: int) -> None:
+        """Set the gauge."""
+        self.metrics.event_streams.set(count)
+
+    def fetched(self, tier: str, outcome: str) -> None:
+        """Count it."""
+        self.metrics.fetches.labels(tier, outcome).inc()
+
+    def asked(self, phase: Phase, outcome: str, usage: TokenUsage | None) -> None:
+        """Count the call and its tokens; ``cached`` ones are a part of ``input``."""
+        self.metrics.model_calls.labels(phase, outcome).inc()
+        if usage is not None:
+            for direction in ("input", "output", "cached"):
+                self.metrics.model_tokens.labels(phase, direction).inc(getattr(usage, direction))
+
+
+@dataclass(frozen=True, slots=True)
+class MetricsText:
+    """See `shared.ports.observer.Exposition`: the table in the text format of Prometheus."""
+
+    metrics: Metrics
+    media_type: str = CONTENT_TYPE_PLAIN_0_0_4
+
+    def text(self) -> bytes:
+        """Return all figures."""
+        return generate_latest(self.metrics.registry)
+
+
+def count_event(metrics: Metrics, event: Event) -> None:
+    """Count what an event says about a run or a try."""
+    said = event.payload
+    if event.type == "run_created":
+        metrics.runs_created.labels(said["kind"]).inc()
+    elif event.type == "status_changed" and said["to"] in FINAL_RUN:
+        metrics.runs_ended.labels(said["to"]).inc()
+    elif event.type == "step_started":
+        metrics.steps_started.labels(said["kind"]).inc()
+    elif event.type == "step_finished":
+        metrics.steps_ended.labels(said["kind"], "done").inc()
+    elif event.type in ("step_retrying", "step_failed"):
+        metrics.steps_ended.labels(said["kind"], said["outcome"]).inc()
