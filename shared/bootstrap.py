@@ -11,6 +11,7 @@ from redis import Redis
 from shared.adapters.cpu import ProcessCpu
 from shared.adapters.model.providers import Endpoint, Models, OnDemand, no_model
 from shared.config.settings import Settings, load_settings
+from shared.db.census import PostgresCensus
 from shared.db.content import PostgresBlobs, PostgresSnapshots
 from shared.db.controls import PostgresControls
 from shared.db.engine import Transactions, open_engine
@@ -24,10 +25,14 @@ from shared.db.sweep import PostgresSweep
 from shared.domain.errors import LeadlineError
 from shared.domain.states import StepKind
 from shared.events.watch import RedisWatch
+from shared.observability.figures import Figures, open_figures, serve_figures
 from shared.observability.logging import set_up_logging
 from shared.ports.cpu import Cpu
 from shared.ports.model import ModelOf, Phase
+from shared.ports.observer import Observer
+from shared.queues.broker_census import count_broker
 from shared.queues.celery_app import WorkerLimits, build_app
+from shared.queues.census import Census
 from shared.queues.runner import Handler, Heartbeat, Runner
 from shared.queues.signals import BrokerSignals
 from shared.queues.sweeper import Sweeper
@@ -57,6 +62,7 @@ class Storage:
     controls: PostgresControls
     reads: PostgresReadModel
     sweep: PostgresSweep
+    census: PostgresCensus
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +91,7 @@ class GatewayParts:
     storage: Storage
     signals: BrokerSignals
     watch: RedisWatch
+    figures: Figures
 
 
 def open_storage(settings: Settings, pool_size: int) -> Storage:
@@ -104,10 +111,11 @@ def open_storage(settings: Settings, pool_size: int) -> Storage:
         controls=PostgresControls(transactions),
         reads=PostgresReadModel(transactions),
         sweep=PostgresSweep(transactions, limits),
+        census=PostgresCensus(transactions),
     )
 
 
-def open_broker(settings: Settings, name: str) -> Broker:
+def open_broker(settings: Settings, name: str, observer: Observer) -> Broker:
     """Connect to the broker and to Redis, lazily."""
     if settings.broker_url is None:
         raise SettingMissing("LEADLINE_BROKER_URL")
@@ -121,14 +129,15 @@ def open_broker(settings: Settings, name: str) -> Broker:
         socket_keepalive=True,
         health_check_interval=10,
     )
-    return Broker(app, redis, BrokerSignals(app, redis))
+    return Broker(app, redis, BrokerSignals(app, redis, observer))
 
 
 def gateway_parts(settings: Settings) -> GatewayParts:
     """Return what the gateway is made of."""
     set_up_logging(settings.log_level)
-    broker = open_broker(settings, "gateway")
-    return GatewayParts(open_storage(settings, pool_size=16), broker.signals, RedisWatch(broker.redis))
+    figures = open_figures("gateway")
+    broker = open_broker(settings, "gateway", figures.observer)
+    return GatewayParts(open_storage(settings, pool_size=16), broker.signals, RedisWatch(broker.redis), figures)
 
 
 def model_names(settings: Settings) -> dict[Phase, str] | None:
@@ -157,10 +166,12 @@ def run_worker(
 ) -> None:
     """Run a worker of one queue until it is told to stop."""
     set_up_logging(settings.log_level)
-    storage, broker = open_storage(settings, pool_size=settings.worker_threads), open_broker(settings, queue)
+    figures = serve_figures(settings, queue)
+    observer = figures.observer
+    storage, broker = open_storage(settings, pool_size=settings.worker_threads), open_broker(settings, queue, observer)
     cpu = ProcessCpu(settings.cpu_processes)
-    heartbeat = Heartbeat(storage.ledger, settings.lease_seconds / HEARTBEATS_PER_LEASE)
-    runner = Runner(storage.ledger, broker.signals, heartbeat, handlers, worker_name(queue))
+    heartbeat = Heartbeat(storage.ledger, settings.lease_seconds / HEARTBEATS_PER_LEASE, observer=observer)
+    runner = Runner(storage.ledger, broker.signals, heartbeat, handlers, worker_name(queue), observer)
     model_of, close_models = open_models(settings, storage)
     deps = make_deps(WorkerParts(settings, storage, cpu, model_of))
 
@@ -170,6 +181,7 @@ def run_worker(
         close_models()
         broker.signals.close()
         storage.transactions.close()
+        figures.close()
 
     worker = Worker(queue, lambda step_id: runner.run(step_id, deps), runner.hand_back_all, close)
     serve(broker.app, worker, WorkerLimits(settings.worker_threads, settings.stop_grace_seconds), settings.log_level)
@@ -178,13 +190,18 @@ def run_worker(
 def open_sweeper(settings: Settings) -> tuple[Sweeper, Callable[[], None]]:
     """Return a sweeper and the function that frees what it holds."""
     set_up_logging(settings.log_level)
-    storage, broker = open_storage(settings, pool_size=2), open_broker(settings, "sweeper")
+    figures = serve_figures(settings, "sweeper")
+    storage, broker = open_storage(settings, pool_size=2), open_broker(settings, "sweeper", figures.observer)
+    census = Census(storage.census.count, lambda: count_broker(broker.app), figures.observer)
+    census.start()
 
     def close() -> None:
+        census.close()
         broker.signals.close()
         storage.transactions.close()
+        figures.close()
 
-    return Sweeper(storage.sweep, broker.signals, settings.sweep_seconds), close
+    return Sweeper(storage.sweep, broker.signals, settings.sweep_seconds, figures.observer), close
 
 
 def worker_main(queue: str, handlers: Mapping[StepKind, Handler], make_deps: Callable[[WorkerParts], Any]) -> None:

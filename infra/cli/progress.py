@@ -1,6 +1,6 @@
 """Events of a run as short sentences, and what is found so far."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,7 +27,13 @@ PHASES: Mapping[str, str] = {
     "synthesizing": "Writing the report",
     "verifying": "Verifying statements",
 }
-_FIRST_WORDS = {"step_retrying": "Will be tried again", "step_failed": "Given up", "step_started": "Begun"}
+LONGEST_VALUE = 80
+_FIRST_WORDS: Mapping[str, str] = {
+    "step_started": "Begun",
+    "step_finished": "Done",
+    "step_retrying": "Will be tried again",
+    "step_failed": "Given up",
+}
 
 
 @dataclass(slots=True)
@@ -35,7 +41,8 @@ class Tally:
     """What a run has come to so far, counted from its events."""
 
     phase: str = "Planning"
-    sources: int = 0
+    sources: set[str] = field(default_factory=set)
+    """Ids of those that were fetched."""
     evidence: int = 0
     dropped: int = 0
     notes: list[str] = field(default_factory=list)
@@ -50,7 +57,7 @@ class Tally:
         elif event.type == "progress":
             self.phase = PHASES.get(payload.get("phase", ""), self.phase)
         elif event.type == "source_updated" and payload.get("status") == "fetched":
-            self.sources += 1
+            self.sources.add(str(payload.get("source_id")))
         elif event.type == "evidence_added":
             self.evidence += int(payload.get("count", 0))
         elif event.type == "statement_dropped":
@@ -69,36 +76,63 @@ class Tally:
 
     def line(self) -> str:
         """Return the present state in a line."""
-        found = ((self.sources, "source", "sources"), (self.evidence, "piece of evidence", "pieces of evidence"))
+        found = ((len(self.sources), "source", "sources"), (self.evidence, "piece of evidence", "pieces of evidence"))
         counts = [f"{count} {one if count == 1 else many}" for count, one, many in found if count]
         return ", ".join([self.phase, *counts])
 
 
 def sentence(event: Event) -> str:
     """Return what an event says, for people."""
+    say = _SENTENCES.get(event.type)
+    if say is None:
+        return ", ".join(f"{name} {_short(value)}" for name, value in event.payload.items() if value is not None)
+    return say(event)
+
+
+def _status(event: Event) -> str:
+    status = str(event.payload.get("to"))
+    return f"{STATUSES.get(status, status)}{_because(event)}"
+
+
+def _progress(event: Event) -> str:
+    phase = str(event.payload.get("phase"))
+    return str(event.payload.get("message") or PHASES.get(phase, phase))
+
+
+def _source(event: Event) -> str:
     payload = event.payload
-    if event.type == "status_changed":
-        reason = f" ({payload['reason']})" if payload.get("reason") else ""
-        return f"{STATUSES.get(str(payload.get('to')), payload.get('to'))}{reason}"
-    if event.type == "progress":
-        return str(payload.get("message") or PHASES.get(str(payload.get("phase")), payload.get("phase")))
-    if event.type == "source_updated":
-        name = payload.get("title") or payload.get("domain") or payload.get("source_id")
-        return f"{str(payload.get('status')).capitalize()}: {name}{_because(payload)}"
-    if event.type == "evidence_added":
-        return f"{payload.get('count')} found for {', '.join(payload.get('question_ids', ()))}"
-    if event.type == "budget":
-        return f"{payload.get('used')} of {payload.get('of')} {payload.get('limit')} used"
-    if event.type.startswith("step_"):
-        first = _FIRST_WORDS.get(event.type, "Done")
-        return f"{first}: {payload.get('kind')}" + (f", {payload['summary']}" if payload.get("summary") else "")
-    return ", ".join(f"{name} {_short(value)}" for name, value in payload.items() if value is not None)
+    name = payload.get("title") or payload.get("domain") or payload.get("source_id")
+    return f"{str(payload.get('status')).capitalize()}: {name}{_because(event)}"
 
 
-def _because(payload: Mapping[str, Any]) -> str:
-    return f" ({payload['reason']})" if payload.get("reason") else ""
+def _evidence(event: Event) -> str:
+    return f"{event.payload.get('count')} found for {', '.join(event.payload.get('question_ids', ()))}"
+
+
+def _budget(event: Event) -> str:
+    return f"{event.payload.get('used')} of {event.payload.get('of')} {event.payload.get('limit')} used"
+
+
+def _step(event: Event) -> str:
+    summary = event.payload.get("summary")
+    return f"{_FIRST_WORDS[event.type]}: {event.payload.get('kind')}" + (f", {summary}" if summary else "")
+
+
+def _because(event: Event) -> str:
+    reason = event.payload.get("reason")
+    return f" ({reason})" if reason else ""
 
 
 def _short(value: Any) -> str:
     text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-    return text if len(text) <= 80 else f"{text[:79]}…"
+    return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 1]}…"
+
+
+_SENTENCES: Mapping[str, Callable[[Event], str]] = {
+    "status_changed": _status,
+    "progress": _progress,
+    "source_updated": _source,
+    "evidence_added": _evidence,
+    "budget": _budget,
+    **dict.fromkeys(_FIRST_WORDS, _step),
+}

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from infra.cli import library
-from infra.cli.commands.report import as_printed, printed
 from infra.cli.console import Console
 from infra.cli.exits import FAILED, NOTHING_FOUND, PARTIAL, CliError, code_of
-from infra.cli.files import write_whole
 from infra.cli.gather import Gathered
+from infra.cli.output import as_printed, printed, write_whole
 from infra.cli.progress import Tally
 from infra.cli.setup import gateway
 from infra.cli.text import plan_lines

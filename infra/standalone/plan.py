@@ -15,6 +15,7 @@ from infra.standalone.system import LOOPBACK
 Mode = Literal["up", "shared"]
 """`up` stays until it is stopped; `shared` ends when its last user has left."""
 
+FREE_PORT = "0"
 PROJECT = Path(__file__).resolve().parents[2]
 BEYOND_GRACE_SECONDS = 10.0
 WILDCARDS = {"": LOOPBACK, "0.0.0.0": LOOPBACK, "::": "::1"}  # noqa: S104 - read, not bound
@@ -127,6 +128,7 @@ def plan_from_settings(
 def service_environment(plan: Plan, urls: Urls, port: int) -> dict[str, str]:
     """Return the environment of the services: what they inherit, and where everything is."""
     own = {
+        "LEADLINE_METRICS_PORT": plan.environment.get("LEADLINE_METRICS_PORT") or FREE_PORT,
         "LEADLINE_HOME": str(plan.home.path),
         "LEADLINE_DATABASE_URL": urls.database or "",
         "LEADLINE_BROKER_URL": urls.broker or "",

@@ -20,6 +20,7 @@ from typing import Protocol
 from infra.standalone import files, leftovers, system
 from infra.standalone.children import Child, stop_all, tend_all
 from infra.standalone.errors import PortInUseError, StartError, StopRequestedError
+from infra.standalone.home import Home
 from infra.standalone.info import StackInfo, write_info
 from infra.standalone.plan import Mode, Plan, Urls, address, project_version, service_environment
 from infra.standalone.postgres import EmbeddedPostgres
@@ -98,7 +99,7 @@ class Supervisor:
     def _start_services(self, rows: Sequence[ProcessRow], environment: dict[str, str]) -> None:
         for row in rows:
             for name in row.names():
-                launch = functools.partial(system.spawn, self._command(name, row.argv, environment))
+                launch = functools.partial(system.spawn, _command(self._home, name, row.argv, environment))
                 child = Child(name, launch, leftovers.SERVICE_STEPS)
                 self._services.append(child)
                 child.start()
@@ -140,7 +141,7 @@ class Supervisor:
         )
 
     def _migrate(self, environment: dict[str, str]) -> None:
-        process = system.spawn(self._command("migrate", self._plan.table.migrate, environment))
+        process = system.spawn(_command(self._home, "migrate", self._plan.table.migrate, environment))
         try:
             self._await(lambda: process.poll() is not None, MIGRATE_SECONDS, "The schema was not up to date", "migrate")
         finally:
@@ -149,9 +150,6 @@ class Supervisor:
         if status != 0:
             log = self._home.log("migrate")
             raise StartError(f"The database schema could not be brought up to date (status {status}): see {log}.")
-
-    def _command(self, name: str, argv: Sequence[str], environment: dict[str, str]) -> system.Command:
-        return system.Command(argv, environment, folder=self._home.path, log=self._home.log(name))
 
     def _await(self, condition: Callable[[], bool], seconds: float, otherwise: str, log: str) -> None:
         """Wait for the condition while tending the processes; raises StartError or StopRequestedError."""
@@ -234,6 +232,10 @@ class Supervisor:
             server.stop()
         self._home.children.unlink(missing_ok=True)
         logger.info("stopped")
+
+
+def _command(home: Home, name: str, argv: Sequence[str], environment: dict[str, str]) -> system.Command:
+    return system.Command(argv, environment, folder=home.path, log=home.log(name))
 
 
 def _process(server: EmbeddedServer) -> subprocess.Popen[bytes]:

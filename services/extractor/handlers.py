@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-from shared.ports.cpu import Cpu, CpuLimitExceeded, CpuLimits, CpuTaskCrashed
-
 from services.extractor.engines import engine_of
 from services.extractor.engines.spans import ExtractRequest
 from services.extractor.parsing import parse_bytes, parse_failed
@@ -13,11 +11,12 @@ from shared.contracts.snapshot import Parse
 from shared.domain.errors import Permanent
 from shared.domain.questions import asked
 from shared.domain.text import content_terms
+from shared.ports.cpu import Cpu, CpuLimitExceeded, CpuLimits, CpuTaskCrashed
 from shared.ports.ledger import DocumentUpdate, Lease, Outcome
 from shared.ports.materials import Blobs, DocumentIndex, Materials, Snapshots
+from shared.ports.model import ModelOf
 
 PARSE_LIMITS = CpuLimits(wall_s=90, cpu_s=60, memory_bytes=2_000_000_000)
-EXTRACT_LIMITS = CpuLimits(wall_s=90, cpu_s=60, memory_bytes=2_000_000_000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +28,7 @@ class Deps:
     blobs: Blobs
     index: DocumentIndex
     cpu: Cpu
+    model_of: ModelOf
 
 
 def parse(deps: Deps, lease: Lease) -> Outcome:
@@ -104,7 +104,7 @@ def extract(deps: Deps, lease: Lease) -> Outcome:
         stats=deps.index.stats(lease.owner_id, terms, None if policy.documents_all else policy.document_ids),
         max_chars=facts.limits.source_chars,
     )
-    picks = deps.cpu.run(engine_of(facts.engine), request, limits=EXTRACT_LIMITS)
+    picks = engine_of(facts.engine, deps.cpu, deps.model_of(lease)).extract(request)
     evidence = evidence_of(picks, snapshot, source, lease.step_id, str(lease.inputs["name"]))
     count = len(evidence)
     return Outcome(

@@ -122,6 +122,8 @@ def _evidence(
         end=end,
         excerpt=excerpt,
         question_ids=tuple(sorted({p.question_id for p in picks})),
+        claim_key=best.claim_key,
+        stance=best.stance,
         value=Value(number=best.number, unit=best.unit, date=best.date) if has_value else None,
         relevance_bp=round(best.relevance * 10_000),
         confidence_bp=round(best.relevance * 10_000),

@@ -4,7 +4,7 @@ from typing import cast
 
 from flask import Flask
 
-from services.gateway import doors, problems
+from services.gateway import doors, measuring, problems
 from services.gateway.api import documents, events, health, plan, reference, report, runs
 from services.gateway.deps import Deps, Limits
 from services.gateway.hub import Hub
@@ -20,6 +20,7 @@ def create_app(deps: Deps) -> Flask:
     app.url_map.strict_slashes = True
     hub = Hub(deps)
     app.extensions[_HUB] = hub
+    measuring.install(app, deps.observer)
     problems.install(app, deps.outages)
     doors.install(app, loopback_only=deps.loopback_only)
     for blueprint in (

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from shared.domain.ids import LOCAL_OWNER, OwnerId
 from shared.ports.gateway import Controls, ReadModel
+from shared.ports.observer import UNOBSERVED, Exposition, NoFigures, Observer
 from shared.ports.watch import Signals, Watch
 
 
@@ -41,3 +42,5 @@ class Deps:
     loopback_only: bool = True
     """Whether the gateway listens on a loopback address, and therefore answers to loopback host names only."""
     outages: tuple[type[Exception], ...] = ()
+    observer: Observer = UNOBSERVED
+    exposition: Exposition = NoFigures()

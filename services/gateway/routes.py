@@ -134,6 +134,7 @@ ROUTES: tuple[Route, ...] = (
     Route("DELETE", DOCUMENT, "Remove a document from the library.", 204, problems=(403, 404)),
     Route("GET", "/healthz", "Tell whether the process lives.", 200, _ANY_JSON),
     Route("GET", "/readyz", "Tell whether the database answers and its schema is current.", 200, _ANY_JSON),
+    Route("GET", "/metrics", "Show figures about this process.", 200, Answer(media=("text/plain",))),
     Route("GET", "/openapi.json", "This description as OpenAPI 3.1.", 200, _ANY_JSON),
     Route("GET", "/docs", "This description as a page.", 200, Answer(media=("text/html",))),
 )

@@ -10,6 +10,7 @@ import signal
 import socket
 import sys
 import threading
+import time
 from multiprocessing.connection import wait
 
 from flask import Flask
@@ -21,6 +22,7 @@ from services.gateway.app import Deps, Limits, create_app, hub_of
 from services.gateway.hub import Hub
 from services.gateway.rules import is_loopback
 from shared.config.settings import Settings, load_settings
+from shared.observability.figures import announced
 
 TARGET = "services.gateway.wsgi:application"
 KILL_AFTER_S = 5
@@ -44,6 +46,8 @@ def application() -> Flask:
         limits=limits_of(settings),
         loopback_only=is_loopback(settings.gateway_host),
         outages=(DatabaseUnreachable,),
+        observer=parts.figures.observer,
+        exposition=parts.figures.exposition,
     )
     app = create_app(deps)
     watch_for_end(hub_of(app))
@@ -74,6 +78,8 @@ def watch_for_end(hub: Hub) -> None:
         hub.close()
         if signalled not in ready:
             os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(KILL_AFTER_S)  # nobody else would end a worker that a request keeps busy
+            os._exit(1)
 
     threading.Thread(target=watch, name="end-of-process", daemon=True).start()
 
@@ -115,7 +121,8 @@ def serve(settings: Settings, target: str = TARGET) -> int:
         workers_kill_timeout=KILL_AFTER_S,
     )
     sys.stderr.write(f"The gateway listens on http://{f'[{host}]' if ':' in host else host}:{port}\n")
-    server.serve()
+    with announced(settings, "gateway", host, port):
+        server.serve()
     return 0
 
 

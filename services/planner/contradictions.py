@@ -1,6 +1,6 @@
-"""Contradictions among the evidence: one question for a figure or a date, and spans that answer it differently."""
+"""Contradictions among the evidence: spans that answer one question, or speak of one claim, in different ways."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from shared.contracts.evidence import Contradiction, Evidence, Source, Value
 from shared.contracts.plan import Plan, Question
@@ -13,9 +13,10 @@ ANSWER_BP = 6500
 def find_contradictions(
     plan: Plan, evidence: Sequence[Evidence], sources: Mapping[str, Source]
 ) -> tuple[Contradiction, ...]:
-    """Return one contradiction for each question whose answers differ in value, with all sides named.
+    """Return one contradiction for each question whose answers differ in value, and for each claim told differently.
 
-    Copies of one text (the same independence cluster) are one side. Values are never averaged.
+    Copies of one text (the same independence cluster) are one side. Values are never averaged. A claim whose sides are
+    all named with a question is not told again.
     """
     found = []
     for question in plan.questions:
@@ -24,27 +25,63 @@ def find_contradictions(
         sides = _sides(question, evidence, sources)
         if len(sides) > 1:
             found.append(_contradiction(question, sides, sources))
-    return tuple(found)
+    told = frozenset(i for c in found for i in c.evidence_ids)
+    return (*found, *_about_claims(plan, evidence, sources, told))
+
+
+def _about_claims(
+    plan: Plan, evidence: Sequence[Evidence], sources: Mapping[str, Source], told: frozenset[str]
+) -> Iterator[Contradiction]:
+    """Yield the claims whose evidence differs in value, or that some of it denies."""
+    claims: dict[str, list[Evidence]] = {}
+    for item in evidence:
+        if item.claim_key is not None and item.stance != "context":
+            claims.setdefault(item.claim_key, []).append(item)
+    for key, items in sorted(claims.items()):
+        sides = _values(items, sources) if all(e.stance == "supports" for e in items) else _stances(items, sources)
+        named = {e.evidence_id for side in sides.values() for e in side}
+        asked_by = [q for q in plan.questions if any(q.id in e.question_ids for e in items)]
+        if len(sides) > 1 and asked_by and not named <= told:
+            found = _contradiction(asked_by[0], sides, sources)
+            questions = tuple(q.id for q in asked_by)
+            central = any(q.priority == "required" for q in asked_by)
+            yield found.model_copy(update={"claim_key": key, "question_ids": questions, "central": central})
 
 
 def _sides(
     question: Question, evidence: Sequence[Evidence], sources: Mapping[str, Source]
 ) -> dict[str, tuple[Evidence, ...]]:
-    """Group the answers by value; a source cluster speaks once, through its most relevant span."""
-    answers = [
-        e for e in evidence if question.id in e.question_ids and e.value is not None and e.relevance_bp >= ANSWER_BP
-    ]
-    spoken: set[str] = set()
+    """Group the answers to a question by value."""
+    return _values([e for e in evidence if question.id in e.question_ids and e.relevance_bp >= ANSWER_BP], sources)
+
+
+def _values(answers: Sequence[Evidence], sources: Mapping[str, Source]) -> dict[str, tuple[Evidence, ...]]:
+    """Group evidence by value; figures in other units than most have are left out."""
     sides: dict[str, list[Evidence]] = {}
-    for item in sorted(answers, key=lambda e: (-e.relevance_bp, _published(e, sources), e.sha256)):
-        source = sources.get(item.source_id)
-        cluster = (source.independence_cluster if source else None) or item.source_id
-        if cluster in spoken or item.value is None:
-            continue
-        spoken.add(cluster)
-        sides.setdefault(spell_value(item.value), []).append(item)
+    for item in _voices([e for e in answers if e.value is not None], sources):
+        if item.value is not None:
+            sides.setdefault(spell_value(item.value), []).append(item)
     unit = _common_unit([items[0] for items in sides.values()])
     return {value: tuple(items) for value, items in sides.items() if _unit(items[0]) == unit}
+
+
+def _stances(items: Sequence[Evidence], sources: Mapping[str, Source]) -> dict[str, tuple[Evidence, ...]]:
+    """Group evidence by whether it states a claim or denies it."""
+    sides: dict[str, list[Evidence]] = {}
+    for item in _voices(items, sources):
+        sides.setdefault("stated" if item.stance == "supports" else "denied", []).append(item)
+    return {stance: tuple(side) for stance, side in sides.items()}
+
+
+def _voices(items: Sequence[Evidence], sources: Mapping[str, Source]) -> Iterator[Evidence]:
+    """Yield the most relevant span of each source cluster: it speaks once."""
+    spoken: set[str] = set()
+    for item in sorted(items, key=lambda e: (-e.relevance_bp, _published(e, sources), e.sha256)):
+        source = sources.get(item.source_id)
+        cluster = (source.independence_cluster if source else None) or item.source_id
+        if cluster not in spoken:
+            spoken.add(cluster)
+            yield item
 
 
 def _published(item: Evidence, sources: Mapping[str, Source]) -> str:

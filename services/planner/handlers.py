@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
+from services.planner.brief import Brief
 from services.planner.contradictions import find_contradictions
 from services.planner.engines import PlannerEngine, engine_of
-from services.planner.engines.brief import Brief
 from services.planner.engines.extractive import RESULTS
 from services.planner.rules import Rejected, action_of, endpoints_of, independence, judge_proposals
 from shared.contracts.evidence import Contradiction, Source

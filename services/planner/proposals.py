@@ -1,4 +1,4 @@
-"""From a model's proposal to a plan: clamped, numbered, complete. A model's places in lists become the program's ids."""
+"""From a model's proposal to a plan: clamped, numbered, complete. Places in its lists become the program's ids."""
 
 from collections.abc import Sequence
 
@@ -66,7 +66,10 @@ def _questions(proposal: PlanProposal, objective: str, before: Sequence[Question
 
 
 def _searches(
-    proposed: Sequence[SearchProposal], ids: dict[int, str], questions: Sequence[Question], endpoints: Sequence[Endpoint]
+    proposed: Sequence[SearchProposal],
+    ids: dict[int, str],
+    questions: Sequence[Question],
+    endpoints: Sequence[Endpoint],
 ) -> list[SearchTask]:
     """Return the searches that ask something new, the first of each question before further ones."""
     tasks: list[SearchTask] = []

@@ -10,6 +10,7 @@ from services.synthesizer.gate.judge import unverified
 from services.synthesizer.rendering.bundle import BundleInput, bundle_files, write_bundle
 from services.synthesizer.rules.assembly import Assembled, Material
 from services.synthesizer.rules.assembly import assemble as assemble_report
+from services.synthesizer.rules.chains import weighed
 from services.synthesizer.rules.independence import changed, with_duplicates
 from services.synthesizer.rules.methodology import counted
 from services.synthesizer.rules.selection import usable
@@ -46,7 +47,8 @@ def outline(deps: Deps, lease: Lease) -> Outcome:
     after = with_duplicates(before, _signatures(deps, lease, before))
     sources = {s.source_id: s for s in after}
     evidence = usable(deps.materials.evidence(lease.run_id), sources, facts.request.as_of)
-    cards = engine_of(facts.engine).outline(_plan(facts), evidence, sources, facts.request.depth)
+    ranked = weighed(_plan(facts), evidence, sources)
+    cards = engine_of(facts.engine).outline(_plan(facts), ranked, sources, facts.request.depth)
     return Outcome(
         summary=f"Outlined {counted(len(cards), 'section')} from {counted(sum(map(len, cards.values())), 'passage')}.",
         result={"sections": list(cards), "cards": {section: list(ids) for section, ids in cards.items()}},

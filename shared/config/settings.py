@@ -40,6 +40,10 @@ class Settings(BaseSettings):
     max_document_bytes: int = Field(default=20_000_000, ge=1, description="Largest document that is taken in.")
     gateway_threads: int = Field(default=64, ge=2, description="Requests and streams that a gateway serves at once.")
     log_level: str = Field(default="INFO", description="DEBUG, INFO, WARNING or ERROR.")
+    metrics_host: str = Field(default="127.0.0.1", description="Address on which a process shows its figures.")
+    metrics_port: int | None = Field(
+        default=None, ge=0, le=65535, description="Port for them; 0 takes a free one and tells it in the home."
+    )
     openai_api_key: SecretStr | None = Field(
         default=None, validation_alias="OPENAI_API_KEY", description="Key of the model's provider."
     )

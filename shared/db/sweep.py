@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from sqlalchemy import func, select
+from sqlalchemy import ColumnElement, func, or_, select
 from sqlalchemy.orm import Session
 
 from shared.db.engine import Transactions
@@ -19,6 +19,16 @@ MAX_REWAKE_S = 30.0
 _MAX_DOUBLINGS = 8
 
 
+def may_run() -> ColumnElement[bool]:
+    """Return the condition under which a run lets a step of it run, for a query that joins the two."""
+    open_runs = [
+        (RunRow.kind == RunKind.RESEARCH) & (RunRow.status == status) & StepRow.kind.in_(kinds)
+        for status, kinds in CLAIMABLE.items()
+    ]
+    ingesting = (RunRow.kind == RunKind.INGEST) & (RunRow.status == RunStatus.RESEARCHING)
+    return (StepRow.epoch == RunRow.epoch) & or_(ingesting, *open_runs)
+
+
 class PostgresSweep:
     """The queries of the sweeper; any number of sweepers may run at once, each call is a transaction of its own."""
 
@@ -30,11 +40,6 @@ class PostgresSweep:
 
         Fair: each run's oldest due step comes before any run's second. Steps whose run cannot run them are left out.
         """
-        open_runs = [
-            (RunRow.kind == RunKind.RESEARCH) & (RunRow.status == status) & StepRow.kind.in_(kinds)
-            for status, kinds in CLAIMABLE.items()
-        ]
-        ingesting = (RunRow.kind == RunKind.INGEST) & (RunRow.status == RunStatus.RESEARCHING)
         turn = func.row_number().over(partition_by=StepRow.run_id, order_by=StepRow.id).label("turn")
         due = (
             select(StepRow.id, turn)
@@ -43,8 +48,7 @@ class PostgresSweep:
                 StepRow.status == StepStatus.PENDING,
                 StepRow.wake_at <= func.clock_timestamp(),
                 StepRow.not_before <= func.clock_timestamp(),
-                StepRow.epoch == RunRow.epoch,
-                ingesting | open_runs[0] | open_runs[1] | open_runs[2],
+                may_run(),
             )
             .order_by(turn, StepRow.id)
             .limit(limit)
@@ -61,11 +65,12 @@ class PostgresSweep:
                 .with_for_update(of=StepRow, skip_locked=True)
             ).all()
             now = database_now(session)
+            wake_ups = tuple(WakeUp(StepId(row.id), StepKind(row.kind), again=row.wakes > 0) for row in rows)
             for row in rows:
                 wait = min(FIRST_REWAKE_S * 2 ** min(row.wakes, _MAX_DOUBLINGS), MAX_REWAKE_S)
                 row.wakes += 1
                 row.wake_at = now + timedelta(seconds=wait)
-            return tuple(WakeUp(StepId(row.id), StepKind(row.kind)) for row in rows)
+            return wake_ups
 
         return self._transactions.run(work)
 

@@ -423,6 +423,7 @@ class SiteRow(Base):
     key: Mapped[str] = mapped_column(primary_key=True)
     holder: Mapped[str | None]
     """The lease token of the try that holds the slot."""
+    held_since: Mapped[datetime | None]
     held_until: Mapped[datetime | None]
     next_start: Mapped[datetime] = mapped_column(server_default=NOW)
     last_hold_s: Mapped[float] = mapped_column(default=0.0)

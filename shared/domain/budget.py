@@ -27,10 +27,10 @@ class Limits:
     parallel_searches: int
     source_chars: int
     run_chars: int
-    model_calls: int = 0
-    verification_calls: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
+    model_calls: int
+    verification_calls: int
+    input_tokens: int
+    output_tokens: int
 
 
 @dataclass(frozen=True, slots=True)

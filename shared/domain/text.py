@@ -84,11 +84,13 @@ _UNSPACED = "\u0e00-\u0e7f\u0e80-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u
 _UNSPACED += "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 _TOKEN = re.compile(
     rf"(?P<run>[{_UNSPACED}]+)"
-    r"|(?P<number>\d+(?:[.,]\d+)*(?![\w.]))"
+    r"|(?P<number>\d++(?:[.,]\d++){0,8}+(?![\w.]))"
     rf"|(?P<word>(?:(?![{_UNSPACED}])[\w{_marks()}])+(?:['’](?:(?![{_UNSPACED}])[^\W\d_])+)*)"
 )
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _POSSESSIVE = re.compile(r"['’]s?$")
+
+_LONGEST_WORD = 40
 
 STOP_WORDS: frozenset[str] = frozenset(
     """
@@ -118,7 +120,7 @@ def _term(kind: str, token: str) -> Iterator[str]:
     else:
         word = _POSSESSIVE.sub("", token).replace("'", "").replace("’", "").strip("_")
         if word:
-            yield stem(word)
+            yield stem(word) if len(word) <= _LONGEST_WORD else word
 
 
 def terms(text: str) -> list[str]:

@@ -5,8 +5,8 @@ route templates. Never an id, a URL or a text. Each process has a registry of it
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any, get_args, get_type_hints
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, ProcessCollector
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
@@ -22,47 +22,61 @@ STEP_SECONDS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 60.0, 120.0, 180.0)
 REQUEST_SECONDS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 
 
-def _row(make: type, text: str, *labels: str, **options: Any) -> Any:
-    """Return a row of the table: what kind of figure, what it says, and by which labels it is told apart."""
-    return field(metadata={"make": make, "text": text, "labels": labels, "options": options})
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What a figure says, by which labels it is told apart, and the upper bounds of a histogram's buckets."""
+
+    text: str
+    labels: tuple[str, ...] = ()
+    buckets: tuple[float, ...] = ()
+
+    def options(self) -> dict[str, Any]:
+        """Return what only some kinds of figure take."""
+        return {"buckets": self.buckets} if self.buckets else {}
 
 
 @dataclass(frozen=True, slots=True)
 class Metrics:
-    """The table: each field is a figure called ``leadline_`` and its own name."""
+    """The table: each field but the first is a figure called ``leadline_`` and its own name."""
 
     registry: CollectorRegistry
-    process: Info = _row(Info, "The version of the program and the service that this process is.")
+    process: Annotated[Info, Row("The version of the program and the service that this process is.")]
 
-    runs_created: Counter = _row(Counter, "Runs that were accepted.", "kind")
-    runs_ended: Counter = _row(Counter, "Runs that reached a final status.", "status")
-    runs: Gauge = _row(Gauge, "Runs by status, counted by the sweeper.", "status")
+    runs_created: Annotated[Counter, Row("Runs that were accepted.", ("kind",))]
+    runs_ended: Annotated[Counter, Row("Runs that reached a final status.", ("status",))]
+    runs: Annotated[Gauge, Row("Runs, counted by the sweeper.", ("status",))]
 
-    steps_started: Counter = _row(Counter, "Tries of steps that were begun.", "kind")
-    steps_ended: Counter = _row(Counter, "Tries of steps that ended, as the ledger has it.", "kind", "outcome")
-    step_seconds: Histogram = _row(Histogram, "Seconds that a try was worked on.", "kind", buckets=STEP_SECONDS)
-    steps_due: Gauge = _row(Gauge, "Steps that wait for a worker, counted by the sweeper.", "queue")
-    steps_due_oldest_seconds: Gauge = _row(Gauge, "How long the step that waits longest has been due.")
-    claims_refused: Counter = _row(Counter, "Wake-ups that came late, twice or for nothing.")
-    heartbeats_failed: Counter = _row(Counter, "Leases that could not be extended: the database did not answer.")
-    leases_reclaimed: Counter = _row(Counter, "Tries that the sweeper ended because their lease had run out.")
+    steps_started: Annotated[Counter, Row("Tries of steps that were begun.", ("kind",))]
+    steps_ended: Annotated[Counter, Row("Tries of steps that ended.", ("kind", "outcome"))]
+    step_seconds: Annotated[Histogram, Row("Seconds that a try was worked on.", ("kind",), STEP_SECONDS)]
+    steps_due: Annotated[Gauge, Row("Steps that wait for a worker, counted by the sweeper.", ("queue",))]
+    steps_due_oldest_seconds: Annotated[Gauge, Row("How long the step that waits longest has been due.")]
+    claims_refused: Annotated[Counter, Row("Wake-ups that came late, twice or for nothing.")]
+    heartbeats_failed: Annotated[Counter, Row("Leases not extended because the database did not answer.")]
+    leases_reclaimed: Annotated[Counter, Row("Tries that the sweeper ended because their lease had run out.")]
 
-    wake_ups: Counter = _row(Counter, "Wake-ups by whether they could be sent.", "queue", "outcome")
-    wake_ups_repeated: Counter = _row(Counter, "Wake-ups that the sweeper sent not for the first time.", "queue")
-    events: Counter = _row(Counter, "Events by whether they could be published on Redis.", "outcome")
-    queue_length: Gauge = _row(Gauge, "Messages that wait in the broker, counted by the sweeper.", "queue")
-    broker_memory_ratio: Gauge = _row(Gauge, "Memory that the broker uses, as a part of what it may use.")
-    broker_evicts: Gauge = _row(Gauge, "1 when the broker drops keys once its memory is full, which loses wake-ups.")
+    wake_ups: Annotated[Counter, Row("Wake-ups that were sent or lost.", ("queue", "outcome"))]
+    wake_ups_repeated: Annotated[Counter, Row("Wake-ups that the sweeper sent once more.", ("queue",))]
+    events: Annotated[Counter, Row("Events that were published on Redis or lost there.", ("outcome",))]
+    queue_length: Annotated[Gauge, Row("Messages that wait in the broker, counted by the sweeper.", ("queue",))]
+    broker_memory_ratio: Annotated[Gauge, Row("Memory that the broker uses, as a part of what it may use.")]
+    broker_evicts: Annotated[Gauge, Row("1 when the broker drops keys once its memory is full: wake-ups get lost.")]
 
-    fetches: Counter = _row(Counter, "Entries of the fetch log.", "tier", "outcome")
-    model_calls: Counter = _row(Counter, "Calls at model providers.", "phase", "outcome")
-    model_tokens: Counter = _row(Counter, "Tokens as the providers count them.", "phase", "direction")
+    fetches: Annotated[Counter, Row("Entries of the fetch log.", ("tier", "outcome"))]
+    model_calls: Annotated[Counter, Row("Calls at model providers.", ("phase", "outcome"))]
+    model_tokens: Annotated[Counter, Row("Tokens as the providers count them.", ("phase", "direction"))]
 
-    http_requests: Counter = _row(Counter, "HTTP requests that were answered.", "route", "method", "status")
-    http_request_seconds: Histogram = _row(
-        Histogram, "Seconds from a request to the beginning of its answer.", "route", "method", buckets=REQUEST_SECONDS
-    )
-    event_streams: Gauge = _row(Gauge, "Clients that follow the events of a run now.")
+    http_requests: Annotated[Counter, Row("HTTP requests that were answered.", ("route", "method", "status"))]
+    http_request_seconds: Annotated[
+        Histogram, Row("Seconds from a request to the beginning of its answer.", ("route", "method"), REQUEST_SECONDS)
+    ]
+    event_streams: Annotated[Gauge, Row("Clients that follow the events of a run now.")]
+
+
+def table() -> dict[str, tuple[type[Any], Row]]:
+    """Return the rows of the table with the kind of each figure, by the name of the figure without the prefix."""
+    hints = get_type_hints(Metrics, include_extras=True)
+    return {name: (get_args(hint)[0], get_args(hint)[1]) for name, hint in hints.items() if get_args(hint)}
 
 
 def build_metrics(service: str, version: str) -> Metrics:
@@ -70,11 +84,8 @@ def build_metrics(service: str, version: str) -> Metrics:
     registry = CollectorRegistry()
     ProcessCollector(registry=registry)
     made = {
-        row.name: row.metadata["make"](
-            PREFIX + row.name, row.metadata["text"], row.metadata["labels"], registry=registry, **row.metadata["options"]
-        )
-        for row in fields(Metrics)
-        if row.metadata
+        name: kind(PREFIX + name, row.text, row.labels, registry=registry, **row.options())
+        for name, (kind, row) in table().items()
     }
     metrics = Metrics(registry, **made)
     metrics.process.info({"service": service, "version": version})

@@ -79,10 +79,11 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class WakeUp:
-    """A message worth sending: look at this step."""
+    """A message worth sending: look at this step. ``again`` when the sweeper has sent one before in vain."""
 
     step_id: StepId
     kind: StepKind
+    again: bool = False
 
 
 @dataclass(frozen=True, slots=True)

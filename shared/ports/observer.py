@@ -156,6 +156,9 @@ class Unobserved:
         """Do nothing."""
 
 
+UNOBSERVED = Unobserved()
+
+
 class Exposition(Protocol):
     """The figures of this process as text, for whoever scrapes them."""
 

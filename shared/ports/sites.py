@@ -1,8 +1,6 @@
 """Politeness as data: who may ask a site now, when the next one may, and what the sites' robots.txt said."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Protocol
 
 
@@ -69,13 +67,3 @@ class RobotsCache(Protocol):
     def keep(self, origin: str, entry: RobotsEntry) -> None:
         """Keep an answer in place of the last one."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class SiteState:
-    """A site's slot as people may look at it; ``waiting`` maps steps to the times at which they will come back."""
-
-    holder: str | None
-    held_until: datetime | None
-    next_start: datetime
-    waiting: Mapping[str, datetime]

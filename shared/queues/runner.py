@@ -13,6 +13,7 @@ from shared.domain.ids import StepId
 from shared.domain.kinds import KINDS
 from shared.domain.states import StepKind
 from shared.ports.ledger import Committed, Lease, Ledger, Outcome
+from shared.ports.observer import UNOBSERVED, Observer
 from shared.ports.watch import Signals
 
 log = logging.getLogger(__name__)
@@ -34,8 +35,14 @@ class HeldLease:
 class Heartbeat:
     """Extends the leases of this process from one thread, and ends the process when a step runs past its deadline."""
 
-    def __init__(self, ledger: Ledger, interval_s: float, end_process: Callable[[int], None] = os._exit) -> None:
-        self._ledger, self._interval_s, self._end_process = ledger, interval_s, end_process
+    def __init__(
+        self,
+        ledger: Ledger,
+        interval_s: float,
+        end_process: Callable[[int], None] = os._exit,
+        observer: Observer = UNOBSERVED,
+    ) -> None:
+        self._ledger, self._interval_s, self._end_process, self._observer = ledger, interval_s, end_process, observer
         self._held: dict[str, HeldLease] = {}
         self._lock = threading.Lock()
         self._stop = threading.Event()
@@ -81,6 +88,7 @@ class Heartbeat:
             alive = self._ledger.heartbeat(item.lease)
         except LeadlineError as error:
             log.warning("a heartbeat of step %s failed: %s", item.lease.step_id, error)
+            self._observer.heartbeat_failed()
             return
         if not alive and self._release(item.lease):
             log.warning("the lease of step %s is lost; its result will be refused", item.lease.step_id)
@@ -90,15 +98,22 @@ class Runner:
     """Runs steps of the kinds in its table of handlers."""
 
     def __init__(
-        self, ledger: Ledger, signals: Signals, heartbeat: Heartbeat, handlers: Mapping[StepKind, Handler], worker: str
+        self,
+        ledger: Ledger,
+        signals: Signals,
+        heartbeat: Heartbeat,
+        handlers: Mapping[StepKind, Handler],
+        worker: str,
+        observer: Observer = UNOBSERVED,
     ) -> None:
         self._ledger, self._signals, self._heartbeat = ledger, signals, heartbeat
-        self._handlers, self._worker = handlers, worker
+        self._handlers, self._worker, self._observer = handlers, worker, observer
 
     def run(self, step_id: StepId, deps: Any) -> bool:
         """Run a step if it can be claimed; False for a wake-up that came late, twice or for an unknown kind."""
         claimed = self._ledger.claim(step_id, self._handlers.keys(), self._worker)
         if claimed is None:
+            self._observer.claim_refused()
             return False
         lease, sent = claimed
         self._heartbeat.hold(lease)
@@ -124,14 +139,18 @@ class Runner:
             self.after_commit(self._ledger.admit(committed.admit))
 
     def _work(self, lease: Lease, deps: Any) -> Committed | None:
+        started = time.monotonic()
         try:
             outcome = self._handlers[lease.kind](deps, lease)
         except Exception as error:  # any error of a handler becomes a decision about the step
             log.warning("step %s (%s) failed: %s", lease.step_id, lease.kind, error, exc_info=_is_bug(error))
-            return self._ledger.fail(lease, error)
-        committed = self._ledger.commit(lease, outcome)
+            committed = self._ledger.fail(lease, error)
+        else:
+            committed = self._ledger.commit(lease, outcome)
+        self._observer.worked(lease.kind, time.monotonic() - started)
         if committed is None:
             log.warning("the result of step %s came after its lease was lost and was refused", lease.step_id)
+            self._observer.result_refused(lease.kind)
         return committed
 
 

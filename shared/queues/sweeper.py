@@ -11,7 +11,9 @@ from typing import Protocol
 
 from shared.domain.errors import LeadlineError
 from shared.domain.ids import StepId
+from shared.domain.kinds import KINDS
 from shared.ports.ledger import Committed, WakeUp
+from shared.ports.observer import UNOBSERVED, Observer
 from shared.ports.watch import Signals
 
 log = logging.getLogger(__name__)
@@ -61,8 +63,10 @@ class Swept:
 class Sweeper:
     """One sweeper; ``longest_sleep_s`` bounds the time between two looks."""
 
-    def __init__(self, sweep: Sweep, signals: Signals, longest_sleep_s: float) -> None:
-        self._sweep, self._signals, self._longest_sleep_s = sweep, signals, longest_sleep_s
+    def __init__(
+        self, sweep: Sweep, signals: Signals, longest_sleep_s: float, observer: Observer = UNOBSERVED
+    ) -> None:
+        self._sweep, self._signals, self._longest_sleep_s, self._observer = sweep, signals, longest_sleep_s, observer
 
     def look(self) -> Swept:
         """Do everything that is due now, once."""
@@ -72,6 +76,7 @@ class Sweeper:
         self._send([*reclaimed, *admitted, *advanced])
         due = self._sweep.take_due(BATCH)
         self._signals.wake(due)
+        self._count(reclaimed, due)
         return Swept(len(due), len(reclaimed), len(admitted), len(advanced))
 
     def run(self, stop: threading.Event) -> None:
@@ -88,6 +93,15 @@ class Sweeper:
             except Exception:  # the sweeper must outlive anything that one look meets
                 log.exception("a sweep failed")
             stop.wait(wait)
+
+    def _count(self, reclaimed: Iterable[Committed], due: Iterable[WakeUp]) -> None:
+        """Count what should be rare: a commit without events is a lease that was not ours to end after all."""
+        for committed in reclaimed:
+            if committed.events:
+                self._observer.reclaimed()
+        for wake_up in due:
+            if wake_up.again:
+                self._observer.sent_again(KINDS[wake_up.kind].queue)
 
     def _send(self, commits: Iterable[Committed]) -> None:
         for committed in commits:

@@ -8,7 +8,7 @@ from shared.domain.budget import OPERATOR_MAXIMA, TIERS, Depth, limits_for
 from shared.domain.errors import IllegalTransition, Invalid, LimitExceeded, Permanent, RateLimited, Transient
 from shared.domain.ids import digest_id, spell_id
 from shared.domain.retries import Caps, GiveUp, Retry, Tries, decide_interrupted, decide_retry
-from shared.domain.states import FINAL_RUN, RunStatus, allowed_actions, move
+from shared.domain.states import FINAL_RUN, Action, RunStatus, allowed_actions, move
 
 
 def test_limits_come_from_the_tier_and_may_be_changed() -> None:
@@ -62,8 +62,11 @@ def test_digest_ids_tell_parts_apart() -> None:
 
 
 def test_final_statuses_lead_nowhere() -> None:
-    """An ended run moves no further and takes no action."""
+    """An ended run does not go on by itself; only a failed or exhausted one can be reopened."""
     for status in FINAL_RUN:
-        assert allowed_actions(status) == ()
-        with pytest.raises(IllegalTransition):
-            move(status, RunStatus.RESEARCHING)
+        for after in (RunStatus.RESEARCHING, RunStatus.CANCELLED, RunStatus.PAUSED):
+            with pytest.raises(IllegalTransition):
+                move(status, after)
+    assert allowed_actions(RunStatus.COMPLETED) == allowed_actions(RunStatus.CANCELLED) == ()
+    assert allowed_actions(RunStatus.FAILED) == (Action.RETRY,)
+    assert move(RunStatus.FAILED, RunStatus.QUEUED) is RunStatus.QUEUED

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from infra.cli import checks, exits
 from infra.cli.console import Console, shown
 from infra.cli.exits import CliError
-from infra.cli.files import write_whole
 from infra.cli.gather import NAMES_SHOWN, Gathered, Skipped, gather
 from infra.cli.main import main
+from infra.cli.output import write_whole
 from infra.cli.progress import Tally, sentence
 from infra.cli.text import plan_lines
 from shared.contracts.events import EVENT_TYPES, Event
@@ -194,7 +194,8 @@ def test_a_tally_counts_what_a_run_has_found() -> None:
     for one in (
         event("status_changed", to="researching"),
         event("progress", phase="extracting_evidence", message="x"),
-        event("source_updated", status="fetched"),
+        event("source_updated", status="fetched", source_id="src_1"),
+        event("source_updated", status="fetched", source_id="src_1"),
         event("source_updated", status="candidate"),
         event("evidence_added", count=3, source_id="s", question_ids=["q1"]),
         event("budget", limit="searches", used=4, of=8),

@@ -74,7 +74,9 @@ def test_the_xml_declaration_counts() -> None:
     assert decode(data, None, markup=True).encoding == "windows-1251"
 
 
-@pytest.mark.parametrize("label", ["x-klingon", "rot13", "zlib", "idna", "utf-7", "unicode_escape", "hz-gb-2312", "undefined"])
+@pytest.mark.parametrize(
+    "label", ["x-klingon", "rot13", "zlib", "idna", "utf-7", "unicode_escape", "hz-gb-2312", "undefined"]
+)
 def test_labels_outside_the_standard_are_ignored(label: str) -> None:
     """No word of a page reaches Python's codecs; the text is read as if nothing were declared."""
     assert encoding_of(label) is None
@@ -143,10 +145,15 @@ def test_a_few_damaged_bytes_do_not_change_the_encoding() -> None:
 
 def test_plain_text_has_no_meta_elements() -> None:
     """A text file that quotes markup is not read by it."""
-    assert decode("Write <meta charset=koi8-r> für Text".encode(), None, markup=False).text == "Write <meta charset=koi8-r> für Text"
+    assert (
+        decode("Write <meta charset=koi8-r> für Text".encode(), None, markup=False).text
+        == "Write <meta charset=koi8-r> für Text"
+    )
 
 
-@given(st.binary(max_size=300), st.sampled_from([None, "text/html", "text/html; charset=utf-16", "text/html; charset=gbk"]))
+@given(
+    st.binary(max_size=300), st.sampled_from([None, "text/html", "text/html; charset=utf-16", "text/html; charset=gbk"])
+)
 def test_decoding_never_fails(data: bytes, content_type: str | None) -> None:
     """Any bytes become some text."""
     assert isinstance(decode(data, content_type, markup=True).text, str)

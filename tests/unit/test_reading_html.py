@@ -69,7 +69,10 @@ def test_an_article_by_golden_text() -> None:
 def test_headings_stand_where_the_map_says() -> None:
     """Level and range of each heading point at its words in the text."""
     read_page = reading(ARTICLE)
-    assert [(heading.level, heading.text) for heading in read_page.headings] == [(1, "Harbour survey"), (2, "Results by port")]
+    assert [(heading.level, heading.text) for heading in read_page.headings] == [
+        (1, "Harbour survey"),
+        (2, "Results by port"),
+    ]
     assert all(read_page.text[heading.start : heading.end] == heading.text for heading in read_page.headings)
 
 
@@ -102,13 +105,18 @@ def test_a_layout_table_is_no_table() -> None:
 
 def test_terms_stand_with_their_meanings() -> None:
     """A definition list gives one item for each term."""
-    text = reading("<dl><dt>Tonnage</dt><dd>Weight of a boat.</dd><dt>Draught</dt><dd>Depth.</dd><dt>Beam</dt></dl>").text
+    text = reading(
+        "<dl><dt>Tonnage</dt><dd>Weight of a boat.</dd><dt>Draught</dt><dd>Depth.</dd><dt>Beam</dt></dl>"
+    ).text
     assert text == "- Tonnage: Weight of a boat.\n- Draught: Depth.\n- Beam"
 
 
 def test_line_breaks() -> None:
     """Two breaks part paragraphs, one parts lines unless the sentence goes on."""
-    assert reading("<p>One line.<br>Another<br>that goes on.<br><br>Apart.</p>").text == "One line.\nAnother that goes on.\n\nApart."
+    assert (
+        reading("<p>One line.<br>Another<br>that goes on.<br><br>Apart.</p>").text
+        == "One line.\nAnother that goes on.\n\nApart."
+    )
 
 
 def test_preformatted_text_keeps_its_lines() -> None:
@@ -142,7 +150,9 @@ def test_preformatted_text_keeps_its_lines() -> None:
 def test_what_no_reader_sees_is_left_out(secret: str, length: int) -> None:
     """Hidden text, scripts, comments and alternative texts never become evidence, on short and on long pages."""
     style = "<style>.ghost{display:none} #veil, .x {visibility:hidden} @media print {.seen{display:none}}</style>"
-    read_page = reading(f"<article><p>Before it.</p>{secret}<p class=seen>Seen after it. {LONG * length}</p></article>", style)
+    read_page = reading(
+        f"<article><p>Before it.</p>{secret}<p class=seen>Seen after it. {LONG * length}</p></article>", style
+    )
     assert "SECRET" not in read_page.text
     assert "Before it." in read_page.text
     assert "Seen after it." in read_page.text
@@ -160,7 +170,9 @@ def test_a_style_for_paper_or_a_later_rule_hides_nothing() -> None:
 
 
 @pytest.mark.parametrize("depth", [300, 3_000, 20_000])
-@pytest.mark.parametrize("tags", [("<div>", "</div>"), ("<ul><li>", "</li></ul>"), ("<b>", ""), ("<table><tr><td>", "")])
+@pytest.mark.parametrize(
+    "tags", [("<div>", "</div>"), ("<ul><li>", "</li></ul>"), ("<b>", ""), ("<table><tr><td>", "")]
+)
 def test_deep_nesting_ends_cleanly(depth: int, tags: tuple[str, str]) -> None:
     """However deep a page nests, reading ends soon, says what happened, and keeps the words it can."""
     began = time.monotonic()
@@ -179,7 +191,9 @@ def test_xhtml_with_a_declaration() -> None:
     assert read(markup.encode(), "application/xhtml+xml; charset=utf-8", None).text == LONG.strip()
 
 
-@pytest.mark.parametrize("data", [b"", b"  \n", b"<!-- x -->", b"<html><body></body></html>", b"<html><body><script>x</script></body>"])
+@pytest.mark.parametrize(
+    "data", [b"", b"  \n", b"<!-- x -->", b"<html><body></body></html>", b"<html><body><script>x</script></body>"]
+)
 def test_a_page_without_text_is_empty(data: bytes) -> None:
     """Nothing to quote is a status of its own, not an error and not a success."""
     read_page = read(data, "text/html", None)
@@ -209,7 +223,9 @@ def test_a_reading_travels_between_processes() -> None:
 
 FRAGMENTS = st.sampled_from(
     "<p> </p> <div> </div> <table> <tr> <td> <th> </table> <li> <ul> </ul> <h1> </h2> <br> <pre> </pre> <dt> <dd> <a href=x> </a> <b> "
-    "<script> </script> <style> <!-- --> <head> <body> <title> &nbsp; &#0; &#xD800; text words. 12 | \x00 é 港 <td\x20rowspan=9> <x:y>".split(" ")
+    "<script> </script> <style> <!-- --> <head> <body> <title> &nbsp; &#0; &#xD800; text words. 12 | \x00 é 港 <td\x20rowspan=9> <x:y>".split(
+        " "
+    )
 )
 
 

@@ -53,7 +53,9 @@ def test_sentences_without_spaces(expected: list[str]) -> None:
 
 def test_lines_are_blocks() -> None:
     """A heading, a list item and a table row each end with their line, stop or no stop; a row is never cut."""
-    text = "Results\n\nThe count rose.\n\n- First item\n- Second. It goes on.\n\nPort: A. B. | Note: It sank. All lived."
+    text = (
+        "Results\n\nThe count rose.\n\n- First item\n- Second. It goes on.\n\nPort: A. B. | Note: It sank. All lived."
+    )
     assert sentences(text) == [
         "Results",
         "The count rose.",
@@ -84,7 +86,26 @@ def test_white_space_has_no_segments(text: str) -> None:
 
 
 PIECES = st.sampled_from(
-    [*"abcXYZ019", " ", " ", ". ", "! ", "?” ", "\n", "\n\n", "。", "」", "Dr. ", "U.S. ", "港口", " | ", "- ", "…", "\u3000", "x" * 700]
+    [
+        *"abcXYZ019",
+        " ",
+        " ",
+        ". ",
+        "! ",
+        "?” ",
+        "\n",
+        "\n\n",
+        "。",
+        "」",
+        "Dr. ",
+        "U.S. ",
+        "港口",
+        " | ",
+        "- ",
+        "…",
+        "\u3000",
+        "x" * 700,
+    ]
 )
 
 

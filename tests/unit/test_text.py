@@ -49,7 +49,11 @@ def test_clean_text_can_be_stored_and_sent(text: str) -> None:
     assert not [c for c in cleaned if unicodedata.category(c) in ("Cc", "Cs") and c not in "\n\t"]
 
 
-@given(st.text(alphabet=st.characters(categories=("L", "N", "P"), exclude_characters="\u3164\u115f\u1160\uffa0"), max_size=60))
+@given(
+    st.text(
+        alphabet=st.characters(categories=("L", "N", "P"), exclude_characters="\u3164\u115f\u1160\uffa0"), max_size=60
+    )
+)
 def test_clean_leaves_letters_figures_and_marks(text: str) -> None:
     """What is no control, mark or space is never touched."""
     assert clean(text) == text

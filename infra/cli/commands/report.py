@@ -1,12 +1,11 @@
 """`leadline report`: a finished run's report, printed or written to a file."""
 
 import argparse
-import json
 
 from infra.cli import checks
 from infra.cli.console import Console
 from infra.cli.exits import CliError
-from infra.cli.files import write_whole
+from infra.cli.output import as_printed, printed, write_whole
 from infra.cli.setup import gateway
 from shared.client.client import ReportFormat
 
@@ -29,13 +28,3 @@ def run(args: argparse.Namespace, console: Console) -> int:
         write_whole(file, content, "write it elsewhere")
         console.say(f"The report of run {run_id} is in {file}.")
     return 0
-
-
-def as_printed(content: bytes) -> bytes:
-    """Return JSON laid out for people."""
-    return json.dumps(json.loads(content), ensure_ascii=False, indent=2).encode() + b"\n"
-
-
-def printed(console: Console, content: bytes, *, whole_lines: bool = True) -> None:
-    """Write content to standard output; text ends with a line break."""
-    console.write(content + b"\n" if whole_lines and not content.endswith(b"\n") else content)

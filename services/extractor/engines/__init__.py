@@ -1,21 +1,35 @@
 """The extractor's part of each engine: which spans of a source bear on which question."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Protocol
 
-from services.extractor.engines.extractive import extract_spans
+from services.extractor.engines.extractive import ExtractiveExtraction
+from services.extractor.engines.llm import LlmExtraction
 from services.extractor.engines.spans import ExtractRequest, Picked
 from shared.domain.errors import Permanent
-
-ExtractEngine = Callable[[ExtractRequest], tuple[Picked, ...]]
-
-EXTRACT_ENGINES: dict[str, ExtractEngine] = {"extractive": extract_spans}
-"""The engines that there are, by name; each a module-level function, so that a subprocess can run it."""
+from shared.ports.cpu import Cpu
+from shared.ports.model import Model
 
 
-def engine_of(name: str) -> ExtractEngine:
+class ExtractEngine(Protocol):
+    """Answers the question "extract"."""
+
+    def extract(self, request: ExtractRequest) -> tuple[Picked, ...]:
+        """Return the spans of a source that bear on the questions."""
+        ...
+
+
+ENGINES: Mapping[str, Callable[[Cpu, Model], ExtractEngine]] = {
+    "extractive": lambda cpu, _: ExtractiveExtraction(cpu),
+    "llm": LlmExtraction,
+}
+"""The engines that there are, by name; each is made with the processes and the model that it may use."""
+
+
+def engine_of(name: str, cpu: Cpu, model: Model) -> ExtractEngine:
     """Return the engine of this name; raise `Permanent` with the known names."""
     try:
-        return EXTRACT_ENGINES[name]
+        return ENGINES[name](cpu, model)
     except KeyError:
-        known = ", ".join(sorted(EXTRACT_ENGINES))
+        known = ", ".join(sorted(ENGINES))
         raise Permanent("unknown_engine", f"There is no engine {name}; this worker has: {known}.") from None

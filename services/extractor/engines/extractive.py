@@ -16,6 +16,7 @@ from shared.domain.questions import AnswerKind, Asked, asked
 from shared.domain.rank import CorpusStats
 from shared.domain.segments import ROW_SEPARATOR
 from shared.domain.text import content_terms
+from shared.ports.cpu import Cpu, CpuLimits
 
 PICKS_PER_QUESTION = 4
 """Spans of one source that are kept for one question."""
@@ -35,6 +36,8 @@ NO_ANSWER_FACTOR = 0.6
 SHORTEST_SEGMENT_TERMS = 4
 """A segment of fewer content terms is a heading or a fragment: it says nothing by itself."""
 
+EXTRACT_LIMITS = CpuLimits(wall_s=90, cpu_s=60, memory_bytes=2_000_000_000)
+
 _STOPS = (".", "!", "?", "…", ";", ":", "。", "！", "？")
 _BAR = RELEVANCE_BAR_BP / 10_000
 
@@ -47,6 +50,17 @@ class _Segment:
     text: str
     own: frozenset[str]
     around: frozenset[str]
+
+
+class ExtractiveExtraction:
+    """See `services.extractor.engines.ExtractEngine`; the ranking runs in a limited subprocess."""
+
+    def __init__(self, cpu: Cpu) -> None:
+        self._cpu = cpu
+
+    def extract(self, request: ExtractRequest) -> tuple[Picked, ...]:
+        """Return the spans that answer each question."""
+        return self._cpu.run(extract_spans, request, limits=EXTRACT_LIMITS)
 
 
 def extract_spans(request: ExtractRequest) -> tuple[Picked, ...]:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from shared.contracts.evidence import Stance
 from shared.domain.maps import Heading
 from shared.domain.rank import CorpusStats
 
@@ -32,3 +33,5 @@ class Picked:
     number: float | None = None
     unit: str | None = None
     date: str | None = None
+    stance: Stance = "supports"
+    claim_key: str | None = None

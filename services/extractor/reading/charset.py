@@ -16,7 +16,7 @@ _XML_DECLARATION = re.compile(rb"\s*<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([^\"'
 # Whatever the attribute before it is called, and in whichever order: <meta httpequiv=... content="...; charset=gbk">.
 _META = re.compile(rb"<meta\b[^>]{0,2000}?char-?t?set\s*[=:]\s*[\"']?\s*([^\s\"'/>;]{1,40})", re.IGNORECASE)
 _META_BYTES = 16_384  # the standard reads 1,024; real pages put scripts first
-_TAGS = re.compile(rb"<(script|style)\b.*?</\1\s*>|<[^>]*>", re.DOTALL | re.IGNORECASE)
+_TAGS = re.compile(rb"<[^<>]*>")
 _DETECT_BYTES = 65_536
 _MULTIBYTE = frozenset(("gb18030", "big5hkscs", "euc-jp", "iso2022-jp", "cp932", "cp949"))
 # What charset-normalizer calls a codec that the standard has only in a wider form.
@@ -33,6 +33,7 @@ _ALIASES = {
 }
 _JAPANESE = ("euc-jp", "cp932")
 _MAX_BAD_SHARE = 0.02
+_NON_ASCII_BYTE = re.compile(rb"[^\x00-\x7f]")
 _NON_ASCII = re.compile(r"[^\x00-\x7f]")
 
 
@@ -117,13 +118,19 @@ def _detected(data: bytes) -> Decoded:
         if text is not None and japanese is not None:
             return Decoded(text, japanese.name, "detected")
         return Decoded(data.decode("ascii"), UTF_8.name, "default")
-    sample = _TAGS.sub(b" ", data[: _DETECT_BYTES * 4])[:_DETECT_BYTES]
-    if sample.isascii():
-        sample = data[:_DETECT_BYTES]
+    sample = _sample(data)
     for guess in (_tolerable_utf_8(data), _japanese(sample), _by_alphabet(sample), _by_statistics(sample)):
         if guess is not None:
             return Decoded(data.decode(guess.codec, "replace"), guess.name, "detected")
     return Decoded(data.decode(WINDOWS_1252.codec, "replace"), WINDOWS_1252.name, "default")
+
+
+def _sample(data: bytes) -> bytes:
+    """Return the runs of text between tags that are not ASCII, from where the first one stands."""
+    first = _NON_ASCII_BYTE.search(data)
+    start = max(0, first.start() - 1_000) if first else 0
+    runs = (run for run in _TAGS.split(data[start : start + 4 * _DETECT_BYTES]) if not run.isascii())
+    return b" ".join(runs)[:_DETECT_BYTES]
 
 
 def _wide(data: bytes) -> Encoding | None:
@@ -159,7 +166,7 @@ def _by_alphabet(sample: bytes) -> Encoding | None:
             continue
         found = _NON_ASCII.findall(sample.decode(encoding.codec, "replace"))
         letters = set(found)
-        if len(found) * 3 < len(sample) and any(letters <= alphabet for alphabet in alphabets):
+        if len(found) * 2 < len(sample) and any(letters <= alphabet for alphabet in alphabets):
             return encoding
     return None
 

@@ -39,7 +39,7 @@ def main_blocks(tree: HtmlElement) -> list[Block]:
     if _length(blocks) >= _ENOUGH and not poured:
         return blocks
     whole = _whole_body(tree)
-    return whole if poured or _length(whole) > _length(blocks) else blocks
+    return whole if poured or _length(whole) >= _length(blocks) else blocks
 
 
 def _length(blocks: list[Block]) -> int:

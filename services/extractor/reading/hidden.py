@@ -11,18 +11,20 @@ from services.extractor.reading.markup import tag_of
 _NEVER_REMOVED = frozenset(("html", "body"))
 _NOT_BY_STYLESHEET = frozenset(("html", "body", "main", "article"))
 _NOT_TEXT = ("script", "style", "template", "noscript", "noembed", "noframes", "iframe", "object", "svg")
-_HIDING = re.compile(
-    r"(?:^|[;{\s])(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|opacity\s*:\s*0(?:\.0+)?\s*(?:[;!}]|$)"
-    r"|font-size\s*:\s*0(?:\.0+)?(?:px|pt|em|rem|%)?\s*(?:[;!}]|$)|(?:left|top|text-indent)\s*:\s*-\d{3,}"
-    r"|color\s*:\s*transparent|clip\s*:\s*rect\(\s*0|max-height\s*:\s*0(?:px)?\s*(?:[;!}]|$))",
-    re.IGNORECASE,
+_END = r"\s*(?:[;!}]|$)"
+_HIDDEN_FOR_GOOD = (
+    rf"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|font-size\s*:\s*0(?:\.0+)?(?:px|pt|em|rem|%)?{_END}"
+    r"|(?:left|top|text-indent)\s*:\s*-\d{3,}|clip\s*:\s*rect\(\s*0"
 )
-# Only rules for one class or one id outside of @media and the like; anything cleverer needs a browser.
+_FADED = rf"opacity\s*:\s*0(?:\.0+)?{_END}|max-height\s*:\s*0(?:px)?{_END}|color\s*:\s*transparent"
+_HIDING = re.compile(rf"(?:^|[;{{\s])(?:{_HIDDEN_FOR_GOOD}|{_FADED})", re.IGNORECASE)
+# Only rules for one class or one id outside of @media and the like; anything cleverer needs a browser. Classes that
+# fade are left alone: they are how scripts bring in what the page shows at once.
+_HIDING_RULE = re.compile(rf"(?:^|[;{{\s])(?:{_HIDDEN_FOR_GOOD})", re.IGNORECASE)
 _SIMPLE_SELECTOR = re.compile(r"\s*([.#])([\w-]+)\s*")
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _MARK = re.compile(r"[{};]")
-_SHOWING = re.compile(r"display\s*:|visibility\s*:\s*visible|opacity\s*:", re.IGNORECASE)
-_RULE = re.compile(r"(?:^|[};,])\s*([.#])([\w-]+)\s*(?=[,{])[^{}]*\{([^{}]*)\}")
+_SHOWING = re.compile(r"display\s*:|visibility\s*:\s*visible", re.IGNORECASE)
 _MAX_STYLESHEET = 200_000
 
 
@@ -61,12 +63,14 @@ def _hidden_names(tree: HtmlElement) -> tuple[frozenset[str], frozenset[str]]:
         if not (style.get("media") or "all").lower().startswith(("all", "screen")):
             continue
         for selectors, body in _rules((style.text or "")[:_MAX_STYLESHEET]):
-            hides = _HIDING.search(body) is not None
+            hides = _HIDING_RULE.search(body) is not None
             if not hides and not _SHOWING.search(body):
                 continue
             for simple in filter(None, map(_SIMPLE_SELECTOR.fullmatch, selectors.split(","))):
-                known = names[simple.group(1)]
-                known.add(simple.group(2)) if hides else known.discard(simple.group(2))
+                if hides:
+                    names[simple.group(1)].add(simple.group(2))
+                else:
+                    names[simple.group(1)].discard(simple.group(2))
     return frozenset(names["."]), frozenset(names["#"])
 
 

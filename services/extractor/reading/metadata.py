@@ -158,7 +158,7 @@ def _names(value: object) -> list[str]:
 def _title(tree: HtmlElement, meta: dict[str, list[str]], linked: dict[str, Any], publisher: str | None) -> str | None:
     """Return the title, without the name of the site behind it where the page tells that name."""
     headline = _texts(linked.get("headline"))
-    elements = [inline_text(node) for tag in ("title", "h1") for node in list(tree.iter(tag))[:1]]
+    elements = [inline_text(node)[:_MAX_VALUE] for tag in ("title", "h1") for node in list(tree.iter(tag))[:1]]
     values = (*_named(meta, _TITLE[:2]), *headline, *_named(meta, _TITLE[2:]), *elements)
     title = _first(value for value in values if value.casefold() not in _NO_TITLE)
     if title and publisher:
@@ -205,10 +205,11 @@ def _modified(tree: HtmlElement, meta: dict[str, list[str]]) -> Iterator[str]:
 def _canonical(tree: HtmlElement, url: str | None) -> str | None:
     """Return the canonical link as an absolute http(s) address."""
     for node in tree.iter("link"):
-        if "canonical" not in (node.get("rel") or "").lower().split():
+        href = squeeze(node.get("href") or "")
+        if not href or "canonical" not in (node.get("rel") or "").lower().split():
             continue
         try:
-            address = urljoin(url or "", squeeze(node.get("href") or ""))
+            address = urljoin(url or "", href)
             parts = urlsplit(address)
         except ValueError:
             continue

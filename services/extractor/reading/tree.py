@@ -10,7 +10,7 @@ MAX_DEPTH = 200  # below libxml2's own 255, and far from Python's limit for code
 _XML_DECLARATION = re.compile(r"\A\s*<\?xml[^>]*>")
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]")
 _WRAPPERS = re.compile(
-    r"</?(?:div|span|font|section|center|article|main|b|i|u|em|strong|small|big|blockquote|ul|ol|dl|table|tbody|tr)\b[^>]*>",
+    r"</?(?:div|span|font|section|center|article|main|b|i|u|em|strong|small|big|blockquote|ul|ol|dl|table|tbody|tr)\b[^<>]*>",
     re.IGNORECASE,
 )
 

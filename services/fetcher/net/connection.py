@@ -60,14 +60,22 @@ class JudgedConnection(http.client.HTTPConnection):
 
     def connect(self) -> None:
         """Connect to an address that was judged; raise `NotAllowed` or `Transient`, or ssl.SSLError."""
-        plain = open_socket(self._url, self._route)
-        self.sock = plain
-        sock = plain
+        sock = open_socket(self._url, self._route)
         if self._url.scheme == "https":
-            plain.settimeout(self._route.deadline.left(self._route.limits.connect_s))
-            sock = self._route.tls.wrap_socket(plain, server_hostname=self._url.host)
+            try:
+                sock.settimeout(self._route.deadline.left(self._route.limits.connect_s))
+                sock = self._route.tls.wrap_socket(sock, server_hostname=self._url.host)
+            except BaseException:
+                sock.close()
+                raise
         self.timed = TimedSocket(sock, self._route.deadline, self._route.limits)
         self.sock = cast(socket.socket, self.timed)
+
+    def end(self) -> None:
+        """Close everything at once, whatever is still on its way."""
+        self.close()
+        if self.timed is not None:
+            self.timed.end()
 
 
 class TimedSocket:
@@ -101,7 +109,10 @@ class TimedSocket:
         return count
 
     def close(self) -> None:
-        """Close the connection at once, whatever is still on its way."""
+        """Do nothing: http.client calls this as soon as it has made a reader, which is still to be read."""
+
+    def end(self) -> None:
+        """Close the connection."""
         self._sock.close()
 
 

@@ -56,7 +56,7 @@ def exchange(url: Url, request: FetchRequest, route: Route, user_agent: str, sen
                 connection.timed.header_ended()
             return _read(response, request)
     finally:
-        connection.close()
+        connection.end()
 
 
 def _read(response: http.client.HTTPResponse, request: FetchRequest) -> Answer:

@@ -27,4 +27,9 @@ def blueprint(deps: Deps, hub: Hub) -> Blueprint:
             return answer_unavailable(error)
         return Response(json.dumps({"status": "ready"}), content_type=JSON)
 
+    @routes.get("/metrics")
+    def metrics() -> Response:
+        deps.observer.streams(hub.streams())
+        return Response(deps.exposition.text(), content_type=deps.exposition.media_type)
+
     return routes

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from services.planner.engines.brief import Brief
+from services.planner.brief import Brief
 from services.planner.engines.extractive import ExtractivePlanner
 from services.planner.engines.llm import LlmPlanner
 from services.planner.rules import Proposal

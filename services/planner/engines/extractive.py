@@ -5,10 +5,11 @@ from collections.abc import Iterator, Sequence
 from itertools import count, zip_longest
 from typing import Any
 
-from services.planner.engines.brief import Brief
+from services.planner.brief import Brief
 from services.planner.rules import Proposal
 from shared.contracts.evidence import Evidence
 from shared.contracts.plan import Plan, PlannedSection, Question, SearchTask
+from shared.domain.chains import names_in
 from shared.domain.questions import asked, split_question
 from shared.domain.text import content_terms
 from shared.ports.materials import RunFacts
@@ -18,7 +19,6 @@ RESULTS = 10
 NAMES_PER_QUESTION = 3
 """Names that are followed for one question after one iteration."""
 
-_NAME = re.compile(r"(?<![.!?]\s)(?<!^)\b[A-Z][\w'’-]+(?:\s+[A-Z][\w'’-]+)*")
 _TITLE_CHARS = 120
 
 
@@ -115,7 +115,7 @@ def _names(evidence: Sequence[Evidence], context: frozenset[str]) -> list[str]:
     best: dict[str, tuple[int, int]] = {}
     for item in evidence:
         beside = len(context & set(content_terms(item.excerpt)))
-        for name in _NAME.findall(item.excerpt):
+        for name in names_in(item.excerpt):
             best[name] = max(best.get(name, (0, 0)), (beside, item.relevance_bp))
     return sorted(best, key=lambda name: (best[name], name), reverse=True)
 

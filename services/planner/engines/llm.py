@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
-from services.planner.engines.brief import Brief
+from services.planner.brief import Brief
 from services.planner.engines.extractive import about_contradictions, about_gaps
-from services.planner.prompts import decide, plan
+from services.planner.prompts import decide as deciding
+from services.planner.prompts import plan as planning
 from services.planner.proposals import plan_of
 from services.planner.rules import Proposal, endpoints_of
 from shared.contracts.plan import Plan
@@ -27,13 +28,13 @@ class LlmPlanner:
 
     def plan(self, facts: RunFacts) -> Plan:
         """Have a plan proposed for the run's request."""
-        proposal = self._propose(plan.plan_input(_data(facts)))
+        proposal = self._propose(planning.plan_input(_data(facts)))
         return plan_of(proposal, facts.request.objective, endpoints_of(facts.request.source_policy))
 
     def revise(self, facts: RunFacts, instruction: str) -> Plan:
         """Have the plan proposed again with a change that a person asked for."""
         before = facts.plan or self.plan(facts)
-        proposal = self._propose(plan.revision_input(_data(facts), before, instruction))
+        proposal = self._propose(planning.revision_input(_data(facts), before, instruction))
         endpoints = endpoints_of(facts.request.source_policy)
         return plan_of(proposal, facts.request.objective, endpoints, before.questions)
 
@@ -46,9 +47,9 @@ class LlmPlanner:
             return ()
         request = ModelRequest(
             phase=Phase.DECISION,
-            instructions=decide.INSTRUCTIONS,
-            input=decide.decision_input(brief),
-            output=decide.Decision,
+            instructions=deciding.INSTRUCTIONS,
+            input=deciding.decision_input(brief),
+            output=deciding.Decision,
             max_output_tokens=DECIDE_TOKENS,
             deadline_s=DEADLINE_S,
         )
@@ -58,22 +59,22 @@ class LlmPlanner:
             return proposals
         return (*about_contradictions(brief), *about_gaps(brief))
 
-    def _propose(self, data: str) -> plan.PlanProposal:
+    def _propose(self, data: str) -> planning.PlanProposal:
         request = ModelRequest(
             phase=Phase.PLANNER,
-            instructions=plan.INSTRUCTIONS,
+            instructions=planning.INSTRUCTIONS,
             input=data,
-            output=plan.PlanProposal,
+            output=planning.PlanProposal,
             max_output_tokens=PLAN_TOKENS,
             deadline_s=DEADLINE_S,
         )
         return self._model.ask(request).value
 
 
-def _data(facts: RunFacts) -> plan.PlanData:
+def _data(facts: RunFacts) -> planning.PlanData:
     """Return what the planner knows; "today" is the day of the request, so that a repeated call is the same call."""
     request = facts.request
-    return plan.PlanData(
+    return planning.PlanData(
         objective=request.objective,
         today=facts.created_at.date().isoformat(),
         as_of=request.as_of,
@@ -90,7 +91,7 @@ def _open(brief: Brief, *, required_only: bool) -> bool:
     return any(q.priority == "required" or not required_only for q in uncovered) or any(conflicts)
 
 
-def _proposals(decision: decide.Decision, brief: Brief) -> Iterator[Proposal]:
+def _proposals(decision: deciding.Decision, brief: Brief) -> Iterator[Proposal]:
     """Turn places into ids; a place that there is not becomes an id that the rules refuse."""
     ids = {n: q.id for n, q in enumerate(brief.plan.questions, start=1)}
     for search in () if decision.finish else decision.searches:

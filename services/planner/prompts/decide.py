@@ -5,15 +5,15 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from services.planner.engines.brief import Brief
+from services.planner.brief import Brief
 from shared.contracts.evidence import Evidence
-from shared.guards.envelope import RULE, Envelope, envelope_for
+from shared.guards.envelope import RULE, envelope_for
 
 VERSION = "decide/1"
 
 INSTRUCTIONS = f"""\
-You steer a piece of research. You see its questions, what was found so far, what does not agree, and which searches were
-made. Propose 1 to 3 searches that can close a gap, or finish.
+You steer a piece of research. You see its questions, what was found so far, what does not agree, and which searches
+were made. Propose 1 to 3 searches that can close a gap, or finish.
 
 - A gap is: a question without evidence, one whose evidence does not answer it, or a contradiction that nobody has
   looked into. Required questions and contradictions come first.
@@ -53,11 +53,7 @@ def decision_input(brief: Brief) -> str:
     found = "\n".join(_evidence(brief)) or "nothing"
     conflicts = "\n".join(_conflicts(brief)) or "none"
     envelope = envelope_for(INSTRUCTIONS, told, found, conflicts)
-    return f"{told}\n\nEvidence:\n{_wrapped(envelope, found)}\n\nContradictions:\n{_wrapped(envelope, conflicts)}\n"
-
-
-def _wrapped(envelope: Envelope, text: str) -> str:
-    return envelope.wrap(text)
+    return f"{told}\n\nEvidence:\n{envelope.wrap(found)}\n\nContradictions:\n{envelope.wrap(conflicts)}\n"
 
 
 def _told(brief: Brief) -> Sequence[str]:
@@ -81,7 +77,8 @@ def _evidence(brief: Brief) -> list[str]:
     lines: list[str] = []
     for number, question in enumerate(brief.plan.questions, start=1):
         best = sorted((e for e in brief.evidence if question.id in e.question_ids), key=lambda e: -e.relevance_bp)
-        lines += (f"for {number}: {_short(item.excerpt)} [{_origin(item, brief)}]" for item in best[:SHOWN_PER_QUESTION])
+        shown = best[:SHOWN_PER_QUESTION]
+        lines += (f"for {number}: {_short(item.excerpt)} [{_origin(item, brief)}]" for item in shown)
     return lines
 
 

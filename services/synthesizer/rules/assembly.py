@@ -8,6 +8,7 @@ from typing import Any, Literal
 from services.synthesizer.gate.judge import unverified
 from services.synthesizer.gate.support import VERIFIER, VERIFIER_VERSION
 from services.synthesizer.rules.answers import Known, bears_on, executive_summary, short_answer
+from services.synthesizer.rules.chains import weighed
 from services.synthesizer.rules.citing import cited_ids, number
 from services.synthesizer.rules.confidence import confidence_of, contested_evidence
 from services.synthesizer.rules.methodology import Course, methodology
@@ -71,7 +72,7 @@ class Assembled:
 def assemble(material: Material) -> Assembled:
     """Return the report with what passed, and account for what did not."""
     sources = {s.source_id: s for s in material.sources}
-    evidence = {e.evidence_id: e for e in material.evidence}
+    evidence = {e.evidence_id: e for e in weighed(material.plan, material.evidence, sources)}
     contradictions = _citable(material.contradictions, material.citable)
     known = Known(evidence, sources, contradictions)
     rows, missing = _rows(material.drafts, material.verdicts)

@@ -19,6 +19,7 @@ def upgrade() -> None:
         "sites",
         sa.Column("key", sa.Text(), nullable=False),
         sa.Column("holder", sa.Text(), nullable=True),
+        sa.Column("held_since", sa.DateTime(timezone=True), nullable=True),
         sa.Column("held_until", sa.DateTime(timezone=True), nullable=True),
         sa.Column("next_start", sa.DateTime(timezone=True), server_default=_NOW, nullable=False),
         sa.Column("last_hold_s", sa.Float(), nullable=False),

@@ -1,10 +1,12 @@
-"""Writing files whole or not at all."""
+"""Results: printed, or written to files whole or not at all."""
 
 import contextlib
+import json
 import os
 import secrets
 from pathlib import Path
 
+from infra.cli.console import Console
 from infra.cli.exits import CliError
 
 
@@ -34,3 +36,13 @@ def _write_into(device: Path, data: bytes, otherwise: str) -> None:
             file.write(data)
     except OSError as error:
         raise CliError(f"{device} cannot be written ({error.strerror}): {otherwise}.") from error
+
+
+def as_printed(content: bytes) -> bytes:
+    """Return JSON laid out for people."""
+    return json.dumps(json.loads(content), ensure_ascii=False, indent=2).encode() + b"\n"
+
+
+def printed(console: Console, content: bytes, *, whole_lines: bool = True) -> None:
+    """Write content to standard output; text ends with a line break."""
+    console.write(content + b"\n" if whole_lines and not content.endswith(b"\n") else content)

@@ -1,0 +1,161 @@
+"""Slots of sites and the cache of robots.txt over Postgres, on the database's clock, so that all workers agree."""
+
+from datetime import datetime, timedelta
+
+from sqlalchemy import delete, func, select
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.orm import Session
+
+from shared.db.engine import Transactions
+from shared.db.ledger import database_now
+from shared.db.tables import RobotsRow, SiteRow, SiteWaitRow
+from shared.domain.ids import sha256_hex
+from shared.ports.sites import Busy, RobotsEntry, Taken, Visitor
+
+PATIENCE_S = 1.5
+"""A start that is no further off is waited for in place: a step that is put off comes back after a second at best."""
+
+MARGIN_S = 0.02
+"""Added to every delay, so that jitter on the way does not bring two requests closer together than the delay."""
+
+LATE_S = 0.5
+"""A step that is this late for its place in the line no longer keeps others from taking the slot."""
+
+FORGOTTEN_S = 60.0
+"""A place in the line that nobody came for is given up after this long."""
+
+
+class PostgresSites:
+    """See `shared.ports.sites.SiteSlots`."""
+
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
+
+    def take(self, site: str, visitor: Visitor, *, delay_s: float, hold_s: float) -> Taken | Busy:
+        """Take the slot when it is free soon enough and nobody is about to come for it; else line up for it."""
+
+        def work(session: Session) -> Taken | Busy:
+            row = _locked(session, site)
+            now = database_now(session)
+            if row.holder == visitor.token and row.held_since is not None:
+                return Taken(max((row.held_since - now).total_seconds(), 0.0))  # the answer of an earlier try was lost
+            line = _line(session, site, now)
+            mine = line.pop(visitor.step_id, None)
+            start = max(now, row.next_start)
+            soon = start - now <= timedelta(seconds=PATIENCE_S)
+            expected = mine is not None or not _is_due(line, now, start + _seconds(delay_s))
+            if soon and expected and not _is_held(row, now):
+                _occupy(session, row, visitor, start, (delay_s, hold_s))
+                return Taken((start - now).total_seconds())
+            if mine is None or mine <= now:
+                mine = _place(row, line, now, max(delay_s, row.last_hold_s))
+                _line_up(session, site, visitor.step_id, mine)
+            return Busy((mine - now).total_seconds())
+
+        return self._transactions.run(work)
+
+    def release(self, site: str, visitor: Visitor, *, delay_s: float, since_sent_s: float | None) -> None:
+        """Free the slot, if it is still ours; the delay counts from the moment at which the request was sent."""
+
+        def work(session: Session) -> None:
+            row = _locked(session, site)
+            if row.holder != visitor.token:
+                return
+            now = database_now(session)
+            if row.held_since is not None:
+                row.last_hold_s = max((now - row.held_since).total_seconds(), 0.0)
+            if since_sent_s is not None:
+                row.next_start = max(row.next_start, now - timedelta(seconds=since_sent_s) + _seconds(delay_s))
+            row.holder = row.held_since = row.held_until = None
+
+        self._transactions.run(work)
+
+    def penalise(self, site: str, seconds: float) -> None:
+        """Let nobody start at the site for so many seconds."""
+
+        def work(session: Session) -> None:
+            row = _locked(session, site)
+            row.next_start = max(row.next_start, database_now(session) + timedelta(seconds=seconds))
+
+        self._transactions.run(work)
+
+
+def _locked(session: Session, site: str) -> SiteRow:
+    session.execute(insert(SiteRow).values(key=site, last_hold_s=0.0).on_conflict_do_nothing())
+    wanted = select(SiteRow).where(SiteRow.key == site).with_for_update()
+    return session.execute(wanted.execution_options(populate_existing=True)).scalar_one()
+
+
+def _line(session: Session, site: str, now: datetime) -> dict[str, datetime]:
+    """Return who waits for the site and when each comes back, without those who never did."""
+    forgotten = now - timedelta(seconds=FORGOTTEN_S)
+    session.execute(delete(SiteWaitRow).where(SiteWaitRow.key == site, SiteWaitRow.at < forgotten))
+    rows = session.execute(select(SiteWaitRow.step_id, SiteWaitRow.at).where(SiteWaitRow.key == site)).all()
+    return dict(rows)
+
+
+def _is_held(row: SiteRow, now: datetime) -> bool:
+    return row.holder is not None and row.held_until is not None and row.held_until > now
+
+
+def _is_due(line: dict[str, datetime], now: datetime, until: datetime) -> bool:
+    """Tell whether somebody in the line is to start before ``until``."""
+    late = now - timedelta(seconds=LATE_S)
+    return any(late < at < until for at in line.values())
+
+
+def _occupy(session: Session, row: SiteRow, visitor: Visitor, start: datetime, seconds: tuple[float, float]) -> None:
+    delay_s, hold_s = seconds
+    row.holder, row.held_since, row.held_until = visitor.token, start, start + timedelta(seconds=hold_s)
+    row.next_start = start + _seconds(delay_s)
+    session.execute(delete(SiteWaitRow).where(SiteWaitRow.key == row.key, SiteWaitRow.step_id == visitor.step_id))
+
+
+def _place(row: SiteRow, line: dict[str, datetime], now: datetime, distance_s: float) -> datetime:
+    """Return when the last in the line may come: a distance behind whoever comes before, and after the next start."""
+    distance = timedelta(seconds=distance_s)
+    ahead = [at for at in line.values() if at > now]
+    first = max(row.next_start, now + distance if row.holder is not None else now)
+    return max(first, max(ahead) + distance) if ahead else first
+
+
+def _line_up(session: Session, site: str, step_id: str, at: datetime) -> None:
+    place = insert(SiteWaitRow).values(key=site, step_id=step_id, at=at)
+    session.execute(place.on_conflict_do_update(index_elements=["key", "step_id"], set_={"at": at}))
+
+
+def _seconds(delay_s: float) -> timedelta:
+    return timedelta(seconds=delay_s + MARGIN_S if delay_s > 0 else 0.0)
+
+
+class PostgresRobots:
+    """See `shared.ports.sites.RobotsCache`."""
+
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
+
+    def find(self, origin: str) -> RobotsEntry | None:
+        """Return the last answer, fresh or not."""
+        wanted = select(RobotsRow).where(RobotsRow.origin_sha256 == sha256_hex(origin.encode()))
+
+        def work(session: Session) -> RobotsEntry | None:
+            row = session.scalar(wanted)
+            if row is None:
+                return None
+            fresh_s = (row.expires_at - database_now(session)).total_seconds()
+            return RobotsEntry(row.status, row.body, fresh_s, row.failures)
+
+        return self._transactions.run(work)
+
+    def keep(self, origin: str, entry: RobotsEntry) -> None:
+        """Keep an answer in place of the last one."""
+        values = {
+            "status": entry.status,
+            "body": entry.body,
+            "failures": entry.failures,
+            "fetched_at": func.clock_timestamp(),
+            "expires_at": func.clock_timestamp() + timedelta(seconds=entry.fresh_s),
+        }
+        row = insert(RobotsRow).values(origin_sha256=sha256_hex(origin.encode()), origin=origin, **values)
+        kept = row.on_conflict_do_update(index_elements=["origin_sha256"], set_=values)
+        self._transactions.run(lambda session: session.execute(kept))

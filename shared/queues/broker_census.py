@@ -1,0 +1,63 @@
+"""How the broker stands: messages that wait, and whether it may lose some. Best effort, for figures only."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from celery import Celery
+from kombu.connection import Connection
+from kombu.exceptions import ChannelError
+
+from shared.domain.errors import LeadlineError
+from shared.domain.kinds import QUEUES
+from shared.ports.observer import BrokerCensus
+
+KEEPS_ALL = "noeviction"
+NOT_FOUND = 404
+
+
+class BrokerSilent(LeadlineError):
+    """The broker did not say how it stands."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(f"The broker does not say how it stands: {detail}.")
+
+
+def count_broker(app: Celery) -> BrokerCensus:
+    """Ask the broker of an application; raises `BrokerSilent`."""
+    with app.connection_for_read() as connection:
+        try:
+            queues = {queue: _length(connection, queue) for queue in QUEUES}
+            memory = _memory(connection)
+        except (*connection.connection_errors, *connection.channel_errors) as error:
+            raise BrokerSilent(str(error)) from error
+    return BrokerCensus(queues, _ratio(memory), _evicts(memory))
+
+
+def _length(connection: Connection, queue: str) -> int:
+    """Return the messages of a queue; one that the broker does not know, such as an empty list of Redis, has none."""
+    with connection.channel() as channel:  # type: ignore[no-untyped-call]
+        try:
+            return int(channel.queue_declare(queue=queue, passive=True).message_count)
+        except ChannelError as error:
+            if error.reply_code != NOT_FOUND:
+                raise
+            return 0
+
+
+def _memory(connection: Connection) -> Mapping[str, Any]:
+    """Return what Redis says of its memory; nothing for another broker."""
+    if connection.transport.driver_type != "redis":
+        return {}
+    with connection.channel() as channel:  # type: ignore[no-untyped-call]
+        facts: Mapping[str, Any] = channel.client.info("memory")
+        return facts
+
+
+def _ratio(memory: Mapping[str, Any]) -> float | None:
+    allowed = memory.get("maxmemory")
+    return memory["used_memory"] / allowed if allowed else None
+
+
+def _evicts(memory: Mapping[str, Any]) -> bool | None:
+    policy = memory.get("maxmemory_policy")
+    return None if policy is None else policy != KEEPS_ALL
