@@ -18,5 +18,5 @@ _ORDERS = re.compile(
 
 
 def gives_orders(text: str) -> bool:
-    """Tell whether a text addresses whoever summarises it: an order to its reader is not a statement about the world."""
+    """Tell whether a text orders its reader to write or do something, which is no statement about the world."""
     return _ORDERS.search(text) is not None

@@ -105,11 +105,13 @@ def test_dangerous_addresses_are_refused_by_name(url: str, code: str) -> None:
     assert resolver.asked == []
 
 
-@pytest.mark.parametrize(
-    "address",
-    ["10.0.0.5", "169.254.169.254", "::ffff:127.0.0.1", "64:ff9b::7f00:1", "fd00::1", "100.100.1.1", "0.0.0.0"]
-    + ["fec0::1", "::127.0.0.1", "2002:7f00:1::1", "fe80::1%lo"],
+FORBIDDEN = (
+    "10.0.0.5 169.254.169.254 ::ffff:127.0.0.1 64:ff9b::7f00:1 fd00::1 100.100.1.1 0.0.0.0 fec0::1 ::127.0.0.1 "
+    "2002:7f00:1::1 fe80::1%lo"
 )
+
+
+@pytest.mark.parametrize("address", FORBIDDEN.split())
 def test_names_that_lead_into_forbidden_space_are_refused(address: str) -> None:
     """A name is judged by every address it has; one bad one refuses it, whichever comes first."""
     for answer in ([address], ["93.184.216.34", address], [address, "93.184.216.34"]):
@@ -400,5 +402,5 @@ def test_a_table_of_names_comes_before_the_resolver() -> None:
     assert (resolver("a.test", 1), resolver("b.test", 1)) == (("127.0.0.1", "::1"), ("127.0.0.2",))
     assert resolver("c.test", 1) == ["c.test"]
     for wrong in ("a.test", "a.test=nowhere", "=127.0.0.1"):
-        with pytest.raises(ValueError, match="."):
+        with pytest.raises(ValueError, match=r".+"):
             parse_hosts(wrong)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import pairwise
 from pathlib import Path
 from ssl import SSLContext
 from urllib.parse import unquote
@@ -16,7 +17,7 @@ LOOPBACK = "127.0.0.1"
 
 @dataclass(frozen=True)
 class Visit:
-    """One request as the site saw it; times are of the monotonic clock, which all processes of a machine share."""
+    """One request as the site saw it, from its arrival until its answer was ready, on the machine's monotonic clock."""
 
     host: str
     path: str
@@ -46,21 +47,18 @@ class Handler(BaseHTTPRequestHandler):
     server: "_Server"
 
     def do_GET(self) -> None:
-        """Answer, and note when it began and ended."""
+        """Answer, after noting the request."""
         start = time.monotonic()
         host = (self.headers.get("Host") or "").partition(":")[0]
         site = self.server.site
-        status = 0
+        site.closing.wait(site.latency.get(host, 0.0))
+        reply = site.reply_to(self, host)
+        agent = self.headers.get("User-Agent") or ""
+        site.note(Visit(host, self.path, agent, start, time.monotonic(), reply.status))
         try:
-            site.closing.wait(site.latency.get(host, 0.0))
-            reply = site.reply_to(self, host)
-            status = reply.status
             self._send(reply)
         except OSError:
             self.close_connection = True
-        finally:
-            agent = self.headers.get("User-Agent") or ""
-            site.note(Visit(host, self.path, agent, start, time.monotonic(), status))
 
     def _send(self, reply: Reply) -> None:
         if reply.raw is not None:
@@ -171,12 +169,12 @@ class Site:
 
 def gaps(visits: list[Visit]) -> list[float]:
     """Return the seconds from each request's arrival to the next one's."""
-    return [later.start - earlier.start for earlier, later in zip(visits, visits[1:], strict=False)]
+    return [later.start - earlier.start for earlier, later in pairwise(visits)]
 
 
 def overlaps(visits: list[Visit]) -> int:
-    """Count the requests that came before the one before them was answered."""
-    return sum(later.start < earlier.end for earlier, later in zip(visits, visits[1:], strict=False))
+    """Count the requests that came while the one before them was still being answered."""
+    return sum(later.start < earlier.end for earlier, later in pairwise(visits))
 
 
 @contextmanager

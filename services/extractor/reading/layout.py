@@ -12,6 +12,7 @@ _MAX_COLUMN_SPLITS = 4
 _MIN_LINES = 8  # fewer lines have no columns worth finding
 _CROSSING = 0.2  # share of the lines (titles, wide figures) that may lie across a gutter
 _MIN_GUTTER = 5.0  # points
+_MAX_STRIPS = 20  # that are looked at, the best first
 # Lines of prose fill their column, or are long; cells of a table are neither: (share of the width, letters).
 _PROSE = ((0.7, 15), (0.45, 30))
 _MARKER = re.compile(r"[•*·▪◦‣–—-]|\(?\d{1,3}(?:\.\d{1,3})*[.)]?|\(?[A-Za-z][.)]|[ivxIVX]{1,5}[.)]")
@@ -103,25 +104,24 @@ def _band(lines: list[Line], gutter: float, depth: int) -> list[Line]:
 
 
 def _gutter(lines: Sequence[Line]) -> float | None:
-    """Return the x of the widest vertical strip that parts two columns of prose, or None."""
+    """Return the x of the strip that parts two columns of prose with the fewest lines across it, or None."""
     if len(lines) < _MIN_LINES:
         return None
-    strips = sorted(_strips(lines), key=lambda strip: strip[0] - strip[1])
-    middles = ((start + end) / 2 for start, end in strips if end - start >= _MIN_GUTTER)
     left, right = min(line.x0 for line in lines), max(line.x1 for line in lines)
-    return next((middle for middle in middles if _parts_prose(lines, left, middle, right)), None)
+    for _, start, end in sorted(_strips(lines), key=lambda strip: (strip[0], strip[1] - strip[2]))[:_MAX_STRIPS]:
+        middle = (start + end) / 2
+        if _parts_prose(lines, left, middle, right):
+            return middle
+    return None
 
 
-def _strips(lines: Sequence[Line]) -> Iterator[tuple[float, float]]:
-    """Yield the ranges of x that only few lines lie across."""
-    few = len(lines) * _CROSSING
-    crossing, opened = 0, 0.0
+def _strips(lines: Sequence[Line]) -> Iterator[tuple[int, float, float]]:
+    """Yield the wide enough ranges of x that only few lines lie across: how many, from where, to where."""
+    crossing, before = 0, 0.0
     for x, change in sorted([(line.x0, 1) for line in lines] + [(line.x1, -1) for line in lines]):
-        if crossing <= few < crossing + change:
-            yield opened, x
-        elif crossing + change <= few < crossing:
-            opened = x
-        crossing += change
+        if x - before >= _MIN_GUTTER and crossing <= len(lines) * _CROSSING:
+            yield crossing, before, x
+        crossing, before = crossing + change, x
 
 
 def _parts_prose(lines: Sequence[Line], left: float, middle: float, right: float) -> bool:
