@@ -16,11 +16,13 @@ from shared.db.content import PostgresBlobs, PostgresSnapshots
 from shared.db.controls import PostgresControls
 from shared.db.engine import Transactions, open_engine
 from shared.db.index import PostgresDocumentIndex
+from shared.db.keys import PostgresKeys
 from shared.db.ledger import LedgerLimits, PostgresLedger
 from shared.db.materials import PostgresMaterials
 from shared.db.model_calls import PostgresCallBook
 from shared.db.read_model import PostgresReadModel
 from shared.db.receipts import PostgresReceipts
+from shared.db.sites import PostgresRobots, PostgresSites
 from shared.db.sweep import PostgresSweep
 from shared.domain.errors import LeadlineError
 from shared.domain.states import StepKind
@@ -55,6 +57,8 @@ class Storage:
     transactions: Transactions
     ledger: PostgresLedger
     receipts: PostgresReceipts
+    sites: PostgresSites
+    robots: PostgresRobots
     materials: PostgresMaterials
     snapshots: PostgresSnapshots
     blobs: PostgresBlobs
@@ -91,6 +95,7 @@ class GatewayParts:
     storage: Storage
     signals: BrokerSignals
     watch: RedisWatch
+    keys: PostgresKeys
     figures: Figures
 
 
@@ -104,11 +109,13 @@ def open_storage(settings: Settings, pool_size: int) -> Storage:
         transactions=transactions,
         ledger=PostgresLedger(transactions, limits),
         receipts=PostgresReceipts(transactions),
+        sites=PostgresSites(transactions),
+        robots=PostgresRobots(transactions),
         materials=PostgresMaterials(transactions),
         snapshots=PostgresSnapshots(transactions),
         blobs=PostgresBlobs(transactions),
         index=PostgresDocumentIndex(transactions),
-        controls=PostgresControls(transactions),
+        controls=PostgresControls(transactions, web_search=settings.searxng_url is not None),
         reads=PostgresReadModel(transactions),
         sweep=PostgresSweep(transactions, limits),
         census=PostgresCensus(transactions),
@@ -137,7 +144,14 @@ def gateway_parts(settings: Settings) -> GatewayParts:
     set_up_logging(settings.log_level)
     figures = open_figures("gateway")
     broker = open_broker(settings, "gateway", figures.observer)
-    return GatewayParts(open_storage(settings, pool_size=16), broker.signals, RedisWatch(broker.redis), figures)
+    storage = open_storage(settings, pool_size=16)
+    keys = PostgresKeys(storage.transactions)
+    return GatewayParts(storage, broker.signals, RedisWatch(broker.redis), keys, figures)
+
+
+def open_keys(settings: Settings) -> PostgresKeys:
+    """Return the key ring of the database of the settings."""
+    return PostgresKeys(open_storage(settings, pool_size=1).transactions)
 
 
 def model_names(settings: Settings) -> dict[Phase, str] | None:

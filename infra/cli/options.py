@@ -32,6 +32,7 @@ def parser() -> Parser:
     _runs(commands)
     _results(commands)
     _stack(commands)
+    _keys(commands)
     _documents(commands)
     return made
 
@@ -48,6 +49,11 @@ def _command(commands: Commands, name: str, function: str, summary: str, *, data
     if data:
         made.add_argument("--json", action="store_true", help="print data as JSON")
     return made
+
+
+def _keys(commands: Commands) -> None:
+    keys = _command(commands, "keys", "keys:run", "Make, list and revoke the keys of a shared installation.")
+    keys.add_argument("rest", nargs=argparse.REMAINDER, metavar="create|list|revoke", help="with their options")
 
 
 def _ask(commands: Commands) -> None:

@@ -10,6 +10,8 @@ from infra.cli.console import Console
 from infra.cli.exits import CliError
 
 if TYPE_CHECKING:
+    from pydantic import SecretStr
+
     from shared.client.client import LeadlineClient
     from shared.config.settings import Settings
 
@@ -33,6 +35,25 @@ def load() -> Settings:
     return settings.model_copy(update={"home": home})
 
 
+def revealed(secret: SecretStr | None) -> str | None:
+    """Return the text of a secret setting, None when it is not set or empty."""
+    return (secret.get_secret_value() or None) if secret is not None else None
+
+
+def check_servers(settings: Settings) -> None:
+    """Raise `CliError` when a server that the settings name in place of an embedded one does not answer."""
+    from infra.cli.probes import postgres_version, server_version
+
+    for what, name, secret, probe in (
+        ("database", "LEADLINE_DATABASE_URL", settings.database_url, postgres_version),
+        ("broker", "LEADLINE_BROKER_URL", settings.broker_url, server_version),
+        ("Redis", "LEADLINE_REDIS_URL", settings.redis_url, server_version),
+    ):
+        url = revealed(secret)
+        if url is not None and (fault := probe(url)[1]) is not None:
+            raise CliError(f"The {what} cannot be reached, {fault}: see that it runs, and that {name} names it.")
+
+
 @contextmanager
 def gateway(console: Console) -> Iterator[LeadlineClient]:
     """Yield a client of the gateway that LEADLINE_ADDRESS names, or else of the local stack, started if need be."""
@@ -41,10 +62,12 @@ def gateway(console: Console) -> Iterator[LeadlineClient]:
     from shared.client.client import LeadlineClient
 
     if settings.address:
-        yield LeadlineClient(settings.address)
+        yield LeadlineClient(settings.address, key=revealed(settings.api_key))
         return
     from infra.standalone.home import Home
-    from infra.standalone.stack import using
+    from infra.standalone.stack import running, using
 
+    if running(Home(settings.home)) is None:
+        check_servers(settings)
     with using(Home(settings.home), settings, console.status) as info:
-        yield LeadlineClient(info.address)
+        yield LeadlineClient(info.address, key=revealed(settings.api_key))

@@ -4,7 +4,7 @@ from typing import cast
 
 from flask import Flask
 
-from services.gateway import doors, measuring, problems
+from services.gateway import doors, identity, measuring, problems
 from services.gateway.api import documents, events, health, plan, reference, report, runs
 from services.gateway.deps import Deps, Limits
 from services.gateway.hub import Hub
@@ -23,6 +23,7 @@ def create_app(deps: Deps) -> Flask:
     measuring.install(app, deps.observer)
     problems.install(app, deps.outages)
     doors.install(app, loopback_only=deps.loopback_only)
+    identity.install(app, deps.keys, deps.local_owner)
     for blueprint in (
         runs.blueprint(deps),
         plan.blueprint(deps),

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from shared.domain.ids import LOCAL_OWNER, OwnerId
 from shared.ports.gateway import Controls, ReadModel
-from shared.ports.observer import UNOBSERVED, Exposition, NoFigures, Observer
+from shared.ports.keys import Keys
+from shared.ports.observer import NO_FIGURES, UNOBSERVED, Exposition, Observer
 from shared.ports.watch import Signals, Watch
 
 
@@ -39,8 +40,10 @@ class Deps:
     watch: Watch
     limits: Limits = Limits()
     local_owner: OwnerId = LOCAL_OWNER
+    keys: Keys | None = None
+    """Whose key is whose; None: everybody is the local owner."""
     loopback_only: bool = True
     """Whether the gateway listens on a loopback address, and therefore answers to loopback host names only."""
     outages: tuple[type[Exception], ...] = ()
     observer: Observer = UNOBSERVED
-    exposition: Exposition = NoFigures()
+    exposition: Exposition = NO_FIGURES

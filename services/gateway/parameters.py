@@ -9,6 +9,9 @@ from shared.domain.states import RunStatus
 
 Opaque = Annotated[str, StringConstraints(min_length=1, max_length=500, pattern=r"^[\x20-\x7e]+$")]
 
+LARGEST_SEQ = 2**31 - 1
+"""The largest sequence number that the table of events can hold."""
+
 
 class NoParameters(Contract):
     """A route without parameters."""
@@ -33,7 +36,7 @@ class DocumentsQuery(Contract):
 class EventsQuery(Contract):
     """From which event on: those with a sequence number over ``after``; ``limit`` bounds a JSON answer only."""
 
-    after: int = Field(default=0, ge=0, le=2**53)
+    after: int = Field(default=0, ge=0, le=LARGEST_SEQ)
     limit: int = Field(default=1000, ge=1, le=1000)
 
 

@@ -42,6 +42,10 @@ class Forbidden(Refused):
     """The request comes from where requests are not taken from."""
 
 
+class Unauthorized(Refused):
+    """The request carries no key that says whose it is."""
+
+
 class Busy(LeadlineError):
     """The gateway serves as much at once as it can; the same request will work soon."""
 
@@ -71,11 +75,18 @@ KINDS: Mapping[type[Exception], Kind] = {
     Malformed: Kind(400, "malformed", "The body cannot be read"),
     LengthRequired: Kind(411, "length-required", "The body needs a Content-Length"),
     WrongMediaType: Kind(415, "wrong-media-type", "The body has the wrong media type"),
+    Unauthorized: Kind(401, "unauthorized", "A key is needed"),
     Forbidden: Kind(403, "forbidden", "Requests from there are not taken"),
     Refused: Kind(400, "refused", "The request was refused"),
     Busy: Kind(503, "busy", "Too much at once"),
 }
 """Every error that the gateway explains; one that is not here counts as its nearest base that is."""
+
+ADVICE: Mapping[int, Mapping[str, str]] = {
+    401: {"WWW-Authenticate": "Bearer"},
+    503: {"Retry-After": str(RETRY_AFTER_S)},
+}
+"""Headers that go with a status and tell a client what to do."""
 
 UNAVAILABLE = Kind(503, "unavailable", "The database cannot be used now")
 INTERNAL = Kind(500, "internal", "Something went wrong on the server")
@@ -127,7 +138,7 @@ def _answer_known(error: Exception) -> Response:
     kind = kind_of(error)
     if kind is INTERNAL:
         return _answer_unknown(error)
-    return answer(problem_of(error), {"Retry-After": str(RETRY_AFTER_S)} if kind.status == 503 else None)
+    return answer(problem_of(error), ADVICE.get(kind.status))
 
 
 def _answer_http(error: HTTPException) -> Response:

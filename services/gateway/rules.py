@@ -109,6 +109,11 @@ def is_loopback(host: str) -> bool:
     return _LOOPBACK.fullmatch(host.strip("[]")) is not None
 
 
+def needs_keys(auth: str, host: str) -> bool:
+    """Tell whether requests must carry a key: always, never, or unless only this machine can ask."""
+    return auth == "keys" or (auth == "auto" and not is_loopback(host))
+
+
 def host_of(header: str) -> str:
     """Return the host of a Host header without its port."""
     return urlsplit(f"//{header}").hostname or ""

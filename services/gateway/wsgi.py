@@ -20,7 +20,7 @@ from granian.log import LogLevels
 
 from services.gateway.app import Deps, Limits, create_app, hub_of
 from services.gateway.hub import Hub
-from services.gateway.rules import is_loopback
+from services.gateway.rules import is_loopback, needs_keys
 from shared.config.settings import Settings, load_settings
 from shared.observability.figures import announced
 
@@ -43,6 +43,7 @@ def application() -> Flask:
         reads=parts.storage.reads,
         signals=parts.signals,
         watch=parts.watch,
+        keys=parts.keys if needs_keys(settings.auth, settings.gateway_host) else None,
         limits=limits_of(settings),
         loopback_only=is_loopback(settings.gateway_host),
         outages=(DatabaseUnreachable,),

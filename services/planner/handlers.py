@@ -66,7 +66,7 @@ def decide(deps: Deps, lease: Lease) -> Outcome:
         searches_left=left,
         as_of=facts.request.as_of or facts.created_at.date().isoformat(),
     )
-    proposals = _engine(deps, lease, facts).decide(brief)
+    proposals = _engine(deps, lease, facts).decide(brief) if brief.endpoints else ()
     judged = judge_proposals(proposals, frozenset(q.id for q in facts.plan.questions), queries, left)
     actions = [action_of(p, RESULTS) for p in judged.accepted]
     return Outcome(

@@ -72,6 +72,8 @@ def _searches(
     endpoints: Sequence[Endpoint],
 ) -> list[SearchTask]:
     """Return the searches that ask something new, the first of each question before further ones."""
+    if not endpoints:
+        return []
     tasks: list[SearchTask] = []
     seen: list[frozenset[str]] = []
     for item in proposed:

@@ -1,7 +1,7 @@
 """Pure rules of the planner: what may be searched next, which sources are copies, which evidence does not agree."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from shared.contracts.evidence import Source
@@ -40,30 +40,39 @@ class Judged:
     rejected: tuple[Rejected, ...]
 
 
-def endpoints_of(_: SourcePolicy) -> tuple[Endpoint, ...]:
-    """Return where a run with this policy may search."""
-    return ("documents",)
+def endpoints_of(policy: SourcePolicy) -> tuple[Endpoint, ...]:
+    """Return where a run with this policy may search: nowhere when it reads given addresses alone."""
+    return policy.endpoints
+
+
+def spread(proposals: Iterable[Proposal], endpoints: Sequence[str]) -> tuple[Proposal, ...]:
+    """Return each proposal once for every place where the run may search."""
+    return tuple(replace(proposal, endpoint=endpoint) for proposal in proposals for endpoint in endpoints)
 
 
 def judge_proposals(
     proposals: Iterable[Proposal], question_ids: frozenset[str], earlier: Sequence[str], searches_left: int
 ) -> Judged:
-    """Accept at most three proposals that name known questions, are affordable and repeat no earlier query."""
-    seen = [fingerprint(query) for query in earlier]
+    """Accept at most three proposals that name known questions, are affordable and repeat no earlier query.
+
+    The same query may be asked in two places at once.
+    """
+    before = [fingerprint(query) for query in earlier]
+    asked: dict[str, list[frozenset[str]]] = {}
     accepted: list[Proposal] = []
     rejected: list[Rejected] = []
     for proposal in proposals:
         rule = None
         if not set(proposal.question_ids) <= question_ids:
             rule = "unknown_question"
-        elif is_repeat(proposal.query, seen):
+        elif is_repeat(proposal.query, before + asked.get(proposal.endpoint, [])):
             rule = "repeats_a_query"
         elif len(accepted) >= min(MAX_ACTIONS, searches_left):
             rule = "not_affordable_now"
         if rule is not None:
             rejected.append(Rejected(proposal.query, rule))
             continue
-        seen.append(fingerprint(proposal.query))
+        asked.setdefault(proposal.endpoint, []).append(fingerprint(proposal.query))
         accepted.append(proposal)
     return Judged(tuple(accepted), tuple(rejected))
 

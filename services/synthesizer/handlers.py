@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 
-from services.synthesizer.engines import engine_of
+from services.synthesizer.engines import SynthesisEngine, engine_of
+from services.synthesizer.engines.answers import Verification
 from services.synthesizer.gate.context import GateContext, gate_context
 from services.synthesizer.gate.exists import check_exists, sound_snapshots
 from services.synthesizer.gate.judge import unverified
@@ -14,7 +15,7 @@ from services.synthesizer.rules.chains import weighed
 from services.synthesizer.rules.independence import changed, with_duplicates
 from services.synthesizer.rules.methodology import counted
 from services.synthesizer.rules.selection import usable
-from services.synthesizer.rules.writing import SectionTask
+from services.synthesizer.rules.writing import SectionTask, WritingBrief
 from shared.contracts.events import NewEvent
 from shared.contracts.evidence import Evidence, Source
 from shared.contracts.plan import Plan
@@ -24,6 +25,7 @@ from shared.domain.errors import Permanent
 from shared.ports.cpu import Cpu, CpuLimitExceeded, CpuTaskCrashed
 from shared.ports.ledger import Lease, Outcome, ReportFile
 from shared.ports.materials import Materials, RunFacts, Snapshots
+from shared.ports.model import ModelOf
 
 DEFAULT_LANGUAGE = "en"
 
@@ -38,6 +40,7 @@ class Deps:
     materials: Materials
     snapshots: Snapshots
     cpu: Cpu
+    model_of: ModelOf
 
 
 def outline(deps: Deps, lease: Lease) -> Outcome:
@@ -48,7 +51,7 @@ def outline(deps: Deps, lease: Lease) -> Outcome:
     sources = {s.source_id: s for s in after}
     evidence = usable(deps.materials.evidence(lease.run_id), sources, facts.request.as_of)
     ranked = weighed(_plan(facts), evidence, sources)
-    cards = engine_of(facts.engine).outline(_plan(facts), ranked, sources, facts.request.depth)
+    cards = _engine(deps, lease, facts).outline(_plan(facts), ranked, sources, facts.request.depth)
     return Outcome(
         summary=f"Outlined {counted(len(cards), 'section')} from {counted(sum(map(len, cards.values())), 'passage')}.",
         result={"sections": list(cards), "cards": {section: list(ids) for section, ids in cards.items()}},
@@ -63,7 +66,8 @@ def write_section(deps: Deps, lease: Lease) -> Outcome:
     cards = deps.materials.step_result(lease.run_id, "outline")["cards"]
     evidence = {e.evidence_id: e for e in deps.materials.evidence(lease.run_id)}
     chosen = tuple(evidence[i] for i in cards.get(section_id, ()))
-    drafts = engine_of(facts.engine).write(SectionTask(lease.run_id, lease.epoch, section_id, chosen))
+    task = SectionTask(lease.run_id, lease.epoch, section_id, chosen)
+    drafts = _engine(deps, lease, facts).write(task, _brief(deps, lease, facts))
     return Outcome(
         summary=f"Drafted {counted(len(drafts), 'sentence')} for section {section_id}.",
         result={"drafts": len(drafts)},
@@ -76,11 +80,11 @@ def verify(deps: Deps, lease: Lease) -> Outcome:
     facts = deps.materials.facts(lease.run_id)
     drafts = deps.materials.drafts(lease.run_id, str(lease.inputs["section_id"]))
     statements = tuple(d.statement for d in drafts)
-    rows = _judged(deps, lease, facts.engine, statements) if statements else ()
-    emitted = sum(row.emitted for row in rows)
+    judged = _judged(deps, lease, facts, statements) if statements else Verification(())
+    rows, emitted = judged.rows, sum(row.emitted for row in judged.rows)
     return Outcome(
         summary=f"Checked {counted(len(rows), 'sentence')}: {emitted} supported.",
-        result={"statements": len(rows), "emitted": emitted},
+        result={"statements": len(rows), "emitted": emitted, "stopped": judged.stopped},
         verdicts=rows,
     )
 
@@ -99,6 +103,20 @@ def assemble(deps: Deps, lease: Lease) -> Outcome:
         report=made.report,
         files=_files(deps, lease, made, context),
         events=(*_dropped(made.verdicts), NewEvent(type="report_ready", payload=ready)),
+    )
+
+
+def _engine(deps: Deps, lease: Lease, facts: RunFacts) -> SynthesisEngine:
+    return engine_of(facts.engine, deps.cpu, deps.model_of(lease))
+
+
+def _brief(deps: Deps, lease: Lease, facts: RunFacts) -> WritingBrief:
+    return WritingBrief(
+        plan=_plan(facts),
+        sources={s.source_id: s for s in deps.materials.sources(lease.run_id)},
+        depth=facts.request.depth,
+        language=facts.request.language,
+        as_of=facts.request.as_of,
     )
 
 
@@ -131,19 +149,20 @@ def _context(deps: Deps, lease: Lease, evidence: Sequence[Evidence]) -> GateCont
     return gate_context(evidence, texts, sources, fetches)
 
 
-def _judged(deps: Deps, lease: Lease, engine: str, statements: Sequence[Statement]) -> tuple[VerdictRow, ...]:
+def _judged(deps: Deps, lease: Lease, facts: RunFacts, statements: Sequence[Statement]) -> Verification:
     """Ask the gate; where the check itself cannot be done, say so of each statement instead of losing the run."""
     cited = {i for s in statements for i in s.evidence_ids}
     evidence = tuple(e for e in deps.materials.evidence(lease.run_id) if e.evidence_id in cited)
+    last_try = lease.attempt >= TRIES_BEFORE_UNVERIFIED
     try:
-        return engine_of(engine).verify(statements, _context(deps, lease, evidence), deps.cpu)
+        return _engine(deps, lease, facts).verify(statements, _context(deps, lease, evidence), last_try=last_try)
     except CpuLimitExceeded as error:
         reason = str(error)
     except CpuTaskCrashed as error:
-        if lease.attempt < TRIES_BEFORE_UNVERIFIED:
+        if not last_try:
             raise
         reason = str(error)
-    return tuple(unverified(s, f"it could not be checked: {reason}") for s in statements)
+    return Verification(tuple(unverified(s, f"it could not be checked: {reason}") for s in statements))
 
 
 def _material(deps: Deps, lease: Lease, facts: RunFacts, context: GateContext) -> Material:

@@ -6,7 +6,7 @@ from shared.bootstrap import WorkerParts, worker_main
 
 
 def _deps(parts: WorkerParts) -> Deps:
-    return Deps(parts.storage.materials, parts.storage.snapshots, parts.cpu)
+    return Deps(parts.storage.materials, parts.storage.snapshots, parts.cpu, parts.model_of)
 
 
 if __name__ == "__main__":

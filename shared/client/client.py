@@ -24,10 +24,14 @@ class LeadlineClient:
     """The gateway at ``address``; every method raises `ClientError` or `Unreachable`."""
 
     def __init__(
-        self, address: str, timeout_s: float = DEFAULT_TIMEOUT_S, session: requests.Session | None = None
+        self,
+        address: str,
+        timeout_s: float = DEFAULT_TIMEOUT_S,
+        session: requests.Session | None = None,
+        key: str | None = None,
     ) -> None:
         self.address = address
-        self._wire = Wire(address, timeout_s, session)
+        self._wire = Wire(address, timeout_s, session, key)
 
     def ready(self) -> None:
         """Return when the gateway can do its work; raise otherwise."""

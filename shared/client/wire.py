@@ -26,12 +26,19 @@ class Wire:
     """Requests to the gateway at ``address``; a call takes at most ``timeout_s`` seconds between two bytes."""
 
     def __init__(
-        self, address: str, timeout_s: float, session: requests.Session | None = None, pause: Pause = time.sleep
+        self,
+        address: str,
+        timeout_s: float,
+        session: requests.Session | None = None,
+        key: str | None = None,
+        pause: Pause = time.sleep,
     ) -> None:
         self.address = address.rstrip("/")
         self.pause = pause
         self._timeout = (CONNECT_TIMEOUT_S, timeout_s)
         self._session = session or requests.Session()
+        if key is not None:
+            self._session.headers["Authorization"] = f"Bearer {key}"
         self._session.trust_env = False  # no proxy and no .netrc between a client and its gateway
 
     def call(self, method: str, path: str, *, repeatable: bool, **options: Any) -> requests.Response:

@@ -3,8 +3,9 @@
 import os
 import sys
 from pathlib import Path
+from typing import Literal
 
-from pydantic import Field, SecretStr
+from pydantic import AliasChoices, Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 
@@ -27,6 +28,8 @@ class Settings(BaseSettings):
     broker_url: SecretStr | None = Field(default=None, description="Celery broker instead of the embedded one.")
     redis_url: SecretStr | None = Field(default=None, description="Redis for live progress.")
     gateway_host: str = Field(default="127.0.0.1", description="Address that the gateway listens on.")
+    auth: Literal["auto", "local", "keys"] = Field(default="auto", description="Whether requests must carry a key.")
+    api_key: SecretStr | None = Field(default=None, description="Key that the command line sends.")
     gateway_port: int = Field(default=0, ge=0, le=65535, description="Port of the gateway; 0 takes a free one.")
     address: str | None = Field(default=None, description="Gateway that the command line talks to.")
     lease_seconds: float = Field(
@@ -40,10 +43,25 @@ class Settings(BaseSettings):
     max_document_bytes: int = Field(default=20_000_000, ge=1, description="Largest document that is taken in.")
     gateway_threads: int = Field(default=64, ge=2, description="Requests and streams that a gateway serves at once.")
     log_level: str = Field(default="INFO", description="DEBUG, INFO, WARNING or ERROR.")
+    flower_host: str = Field(default="127.0.0.1", description="Address that Flower listens on.")
+    flower_port: int = Field(default=5555, ge=0, le=65535, description="Port of Flower; 0 takes a free one.")
+    flower_auth: SecretStr | None = Field(default=None, description="user:password that Flower asks for.")
     metrics_host: str = Field(default="127.0.0.1", description="Address on which a process shows its figures.")
     metrics_port: int | None = Field(
         default=None, ge=0, le=65535, description="Port for them; 0 takes a free one and tells it in the home."
     )
+    searxng_url: str | None = Field(
+        default=None,
+        validation_alias=AliasChoices("SEARXNG_URL", "LEADLINE_SEARXNG_URL"),
+        pattern=r"^https?://[^\s/]+",
+        description="SearXNG that searches the web, with its JSON format turned on.",
+    )
+    contact_url: str | None = Field(default=None, description="Page about this robot, told to every site.")
+    site_delay_seconds: float = Field(
+        default=1.0, ge=0.0, le=600.0, description="Least time between two requests to one site, over all workers."
+    )
+    allow_networks: str = Field(default="", description="Networks beyond the public internet that may be fetched from.")
+    resolve_hosts: str = Field(default="", description="Addresses of host names, as name=address, for those networks.")
     openai_api_key: SecretStr | None = Field(
         default=None, validation_alias="OPENAI_API_KEY", description="Key of the model's provider."
     )

@@ -57,7 +57,8 @@ class Plan(Contract):
     assumptions: tuple[str, ...] = ()
     scope: Scope = Scope()
     questions: tuple[Question, ...] = Field(min_length=1, max_length=7)
-    search_tasks: tuple[SearchTask, ...] = Field(min_length=1, max_length=7)
+    search_tasks: tuple[SearchTask, ...] = Field(max_length=7)
+    """None only in a run that reads given addresses alone."""
     writing_plan: tuple[PlannedSection, ...] = Field(min_length=1, max_length=20)
     completion_criteria: tuple[str, ...] = ()
 

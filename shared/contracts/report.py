@@ -9,6 +9,7 @@ from shared.contracts.evidence import Locator
 
 Verdict = Literal["supported", "partially_supported", "unsupported", "unresolvable", "unverified"]
 StatementKind = Literal["finding", "analysis", "caveat"]
+DraftForm = Literal["paragraph", "list"]
 Confidence = Literal["high", "medium", "low"]
 
 
@@ -141,6 +142,8 @@ class Draft(Stored):
     statement: Statement
     block: int = 0
     """Which block of the section it stands in."""
+    form: DraftForm = "list"
+    """How the block is read."""
 
 
 class VerdictRow(Stored):

@@ -1,15 +1,66 @@
 """What goes over the HTTP API about runs: requests, the run object, controls, problems."""
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, ConfigDict, Field
 
 from shared.contracts.base import Contract
-from shared.contracts.plan import Plan
+from shared.contracts.plan import Endpoint, Plan
 from shared.domain.budget import Depth
+from shared.domain.errors import NotAllowed
+from shared.domain.urls import canonical_url, domain_allowed, host_name, parse_url
 
 EngineName = Literal["auto", "extractive", "llm"]
+
+
+WebMode = Literal["full_web", "only_domains", "prefer_domains", "none"]
+
+_DATE = r"^\d{4}(-\d{2}(-\d{2})?)?$"
+
+
+def _domain(text: str) -> str:
+    try:
+        return host_name(text)
+    except NotAllowed as error:
+        raise ValueError(error.detail) from error
+
+
+def _addresses(texts: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the addresses in normal form, each page once."""
+    try:
+        return tuple({canonical_url(text): str(parse_url(text)) for text in texts}.values())
+    except NotAllowed as error:
+        raise ValueError(error.detail) from error
+
+
+Domain = Annotated[str, Field(max_length=300), AfterValidator(_domain)]
+"""A host name; the hosts below it are meant too."""
+
+
+class WebPolicy(Contract):
+    """Where on the web a run may search and read. Without a mode: nowhere if other sources are given, else anywhere."""
+
+    mode: WebMode | None = None
+    domains: tuple[Domain, ...] = Field(default=(), max_length=200)
+    excluded_domains: tuple[Domain, ...] = Field(default=(), max_length=1000)
+
+
+class Published(Contract):
+    """The time in which a source was published, as year, month or day; sources without a date pass."""
+
+    model_config = ConfigDict(populate_by_name=True, serialize_by_alias=True)
+
+    since: str | None = Field(default=None, alias="from", pattern=_DATE)
+    to: str | None = Field(default=None, pattern=_DATE)
+
+    def includes(self, date: str | None) -> bool:
+        """Tell whether an ISO 8601 date may lie in this time, as far as it is known."""
+        if date is None:
+            return True
+        early = self.since is not None and date[: len(self.since)] < self.since[: len(date)]
+        late = self.to is not None and date[: len(self.to)] > self.to[: len(date)]
+        return not early and not late
 
 
 class SourcePolicy(Contract):
@@ -17,6 +68,40 @@ class SourcePolicy(Contract):
 
     document_ids: tuple[str, ...] = Field(default=(), max_length=10_000)
     documents_all: bool = False
+    web: WebPolicy = WebPolicy()
+    published: Published = Published()
+    urls: Annotated[tuple[str, ...], Field(max_length=50), AfterValidator(_addresses)] = ()
+
+    @property
+    def web_mode(self) -> WebMode:
+        """The mode that holds: private questions do not leak into web searches unless that was asked for."""
+        if self.web.mode is not None:
+            return self.web.mode
+        return "none" if self.uses_documents or self.urls else "full_web"
+
+    @property
+    def uses_documents(self) -> bool:
+        """Tell whether the library may be searched."""
+        return self.documents_all or bool(self.document_ids)
+
+    @property
+    def endpoints(self) -> tuple[Endpoint, ...]:
+        """Where the run may search; nowhere when it is to read given addresses alone."""
+        found: tuple[Endpoint, ...] = ("documents",) if self.uses_documents else ()
+        return found if self.web_mode == "none" else (*found, "web")
+
+    def allows_endpoint(self, endpoint: Endpoint) -> bool:
+        """Tell whether a search may be made there; news and scholar are parts of the web."""
+        return ("documents" if endpoint == "documents" else "web") in self.endpoints
+
+    def settled(self) -> "SourcePolicy":
+        """Return the policy with the mode that holds written out."""
+        return self.model_copy(update={"web": self.web.model_copy(update={"mode": self.web_mode})})
+
+    def allows_host(self, host: str, given: str | None = None) -> bool:
+        """Tell whether a page of this host may be read; ``given`` is the host of a given address that led there."""
+        only = self.web.domains if self.web_mode == "only_domains" else ()
+        return domain_allowed(host, (*only, given) if only and given else only, self.web.excluded_domains)
 
 
 class Budget(Contract):

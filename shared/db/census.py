@@ -12,7 +12,6 @@ from shared.domain.kinds import KINDS
 from shared.domain.states import StepKind, StepStatus
 from shared.ports.observer import LedgerCensus
 
-
 RUN, STEP = "run", "step"
 
 
@@ -26,12 +25,12 @@ class PostgresCensus:
         """Return what stands in the ledger now."""
         now = func.clock_timestamp()
         number = func.count().label("number")
-        waited = func.extract("epoch", now - func.min(StepRow.not_before)).label("seconds")
+        seconds = func.extract("epoch", now - func.min(StepRow.not_before)).label("seconds")
         runs = select(
             literal(RUN).label("what"), RunRow.status.label("name"), number, literal(0.0).label("seconds")
         ).group_by(RunRow.status)
         steps = (
-            select(literal(STEP).label("what"), StepRow.kind.label("name"), number, waited)
+            select(literal(STEP).label("what"), StepRow.kind.label("name"), number, seconds)
             .join(RunRow, RunRow.id == StepRow.run_id)
             .where(StepRow.status == StepStatus.PENDING, StepRow.not_before <= now, may_run())
             .group_by(StepRow.kind)
@@ -41,14 +40,14 @@ class PostgresCensus:
         def work(session: Session) -> LedgerCensus:
             by_status: dict[str, int] = {}
             by_queue: dict[str, int] = {}
-            oldest = 0.0
+            waited: dict[str, float] = {}
             for row in session.execute(counted):
                 if row.what == RUN:
                     by_status[row.name] = row.number
                 else:
                     queue = KINDS[StepKind(row.name)].queue
                     by_queue[queue] = by_queue.get(queue, 0) + row.number
-                    oldest = max(oldest, float(row.seconds))
-            return LedgerCensus(by_status, by_queue, oldest)
+                    waited[queue] = max(waited.get(queue, 0.0), float(row.seconds))
+            return LedgerCensus(by_status, by_queue, waited)
 
         return self._transactions.run(work)

@@ -14,8 +14,9 @@ from shared.domain.ids import OwnerId
 class PostgresControls(PostgresRunCreation, PostgresRunControls, PostgresDocumentControls):
     """See `shared.ports.gateway.Controls`."""
 
-    def __init__(self, transactions: Transactions) -> None:
-        super().__init__(transactions)
+    def __init__(self, transactions: Transactions, *, web_search: bool = False) -> None:
+        """Take ``web_search`` as whether a provider for searches of the web is configured."""
+        super().__init__(transactions, web_search=web_search)
 
 
 def ensure_owner(session: Session, owner_id: OwnerId) -> None:

@@ -12,7 +12,7 @@ from shared.db.model_usage import DONE, FAILED, OPEN, REFUSED, load_booked
 from shared.db.outbox import Outbox
 from shared.db.progress import BUDGET_MARKS
 from shared.db.tables import ModelCallRow, RunRow, StepRow
-from shared.db.views import load_limits
+from shared.db.views import elapsed_s, load_limits
 from shared.domain.errors import BudgetExhausted, RateLimited, Transient
 from shared.domain.spending import SPEND_LIMITS, Spend, allowance, room, worst_case
 from shared.domain.states import RunStatus, StepStatus, is_final
@@ -71,8 +71,7 @@ class PostgresCallBook:
     def _check(self, session: Session, run: RunRow, lease: Lease, call: Call) -> None:
         """Raise unless the call fits into what the run has left of its time and limits."""
         limits = load_limits(session, run.id)
-        started = run.started_at
-        if started is not None and (database_now(session) - started).total_seconds() >= limits.elapsed_s:
+        if elapsed_s(run, database_now(session)) >= limits.elapsed_s:
             raise BudgetExhausted("elapsed_s", limits.elapsed_s)
         booked = load_booked(session, lease.run_id)
         wanted = wanted_by(call)

@@ -31,7 +31,7 @@ def record(session: Session, run: RunRow, lease: Lease, outcome: Outcome, outbox
         outbox.event(event.type, **event.payload)
     _plan(session, run, outcome, outbox)
     _fetches(session, lease, outcome)
-    _found(session, run, outcome.found, outbox)
+    record_found(session, run, outcome.found, outbox)
     for source in outcome.sources:
         _replace_source(session, run, source, outbox)
     if outcome.document is not None:
@@ -75,7 +75,7 @@ def _fetches(session: Session, lease: Lease, outcome: Outcome) -> None:
         )
 
 
-def _found(session: Session, run: RunRow, found: tuple[FoundSource, ...], outbox: Outbox) -> None:
+def record_found(session: Session, run: RunRow, found: tuple[FoundSource, ...], outbox: Outbox) -> None:
     """Insert sources that are new to the run, and note for each which search found it at what rank."""
     if not found:
         return

@@ -8,7 +8,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from shared.contracts.plan import Plan
-from shared.contracts.runs import ControlRequest
+from shared.contracts.runs import ControlRequest, CreateRun
 from shared.db.engine import Transactions
 from shared.db.ledger import database_now, lock_run
 from shared.db.outbox import Outbox
@@ -65,6 +65,7 @@ class PostgresRunControls:
             allow(run, Action.EDIT_PLAN)
             if expected_version != run.plan_version:
                 raise StaleVersion(expected_version, run.plan_version)
+            _check_searches(session, run, plan)
             run.plan_version += 1
             body = plan.model_dump(mode="json")
             session.add(PlanRow(run_id=run.id, version=run.plan_version, body=body, by=owner_id))
@@ -95,6 +96,17 @@ class PostgresRunControls:
             return outbox.committed()
 
         return self._transactions.run(locked)
+
+
+def _check_searches(session: Session, run: RunRow, plan: Plan) -> None:
+    """Raise `Invalid` for a plan that searches where the run's policy forbids it, or nowhere although it may."""
+    body = session.execute(select(RequestRow.body).where(RequestRow.run_id == run.id)).scalar_one()
+    policy = CreateRun.model_validate(body).source_policy
+    wrong = next((t.endpoint for t in plan.search_tasks if not policy.allows_endpoint(t.endpoint)), None)
+    if wrong is not None:
+        raise Invalid(f"The run's source policy does not allow searches at {wrong}.", field="plan.search_tasks")
+    if policy.endpoints and not plan.search_tasks:
+        raise Invalid("The plan makes no search: give it one at least.", field="plan.search_tasks")
 
 
 def owned(session: Session, owner_id: OwnerId, run_id: RunId) -> str | None:

@@ -37,8 +37,23 @@ class OwnerRow(Base):
 
     __tablename__ = "owners"
     id: Mapped[str] = mapped_column(primary_key=True)
+    name: Mapped[str | None] = mapped_column(unique=True)
     max_running_runs: Mapped[int | None]
     created_at: Mapped[datetime] = mapped_column(server_default=NOW)
+
+
+class ApiKeyRow(Base):
+    """A bearer key of an owner; only its hash is kept."""
+
+    __tablename__ = "api_keys"
+    id: Mapped[str] = mapped_column(primary_key=True)
+    owner_id: Mapped[str] = mapped_column(ForeignKey("owners.id"), index=True)
+    name: Mapped[str]
+    secret_sha256: Mapped[str]
+    created_at: Mapped[datetime] = mapped_column(server_default=NOW)
+    expires_at: Mapped[datetime | None]
+    revoked_at: Mapped[datetime | None]
+    last_used_at: Mapped[datetime | None]
 
 
 class RunRow(Base):

@@ -23,6 +23,7 @@ from shared.db.tables import (
 )
 from shared.domain.budget import Depth, Limits, Usage, stored_limits
 from shared.domain.evidence import RELEVANCE_BAR_BP
+from shared.domain.selection import GIVEN
 from shared.domain.states import RunKind, RunStatus, StepKind, StepStatus
 from shared.domain.view import (
     Candidate,
@@ -36,7 +37,14 @@ from shared.domain.view import (
     StepView,
 )
 
-_RESULTS_SHOWN = (StepKind.DECIDE, StepKind.READ_SOURCE, StepKind.PARSE, StepKind.OUTLINE, StepKind.ASSEMBLE)
+_RESULTS_SHOWN = (
+    StepKind.DECIDE,
+    StepKind.READ_SOURCE,
+    StepKind.PARSE,
+    StepKind.OUTLINE,
+    StepKind.VERIFY,
+    StepKind.ASSEMBLE,
+)
 
 
 def load_view(session: Session, run: RunRow, now: datetime, *, may_start: bool = False) -> RunView:
@@ -142,6 +150,7 @@ def _steps(session: Session, run: RunRow) -> tuple[StepView, ...]:
             subject=row.subject,
             result=row.result if row.kind in _RESULTS_SHOWN else {},
             error=row.error,
+            code=row.error_code if row.status == StepStatus.FAILED else None,
         )
         for row in rows
     )
@@ -190,7 +199,9 @@ def _candidates(session: Session, run: RunRow) -> tuple[Candidate, ...]:
             SourceRow.snapshot_sha256,
         )
         .join(SourceRow, SourceRow.id == CandidacyRow.source_id)
-        .where(CandidacyRow.run_id == run.id, CandidacyRow.epoch == run.epoch)
+        .where(
+            CandidacyRow.run_id == run.id, (CandidacyRow.epoch == run.epoch) | (CandidacyRow.search_key == GIVEN)
+        )
         .order_by(CandidacyRow.search_key, CandidacyRow.rank)
     ).all()
     return tuple(Candidate(*row) for row in rows)

@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from shared.domain.budget import research_deadline_s
-from shared.domain.selection import choose_reads, reads_of_iteration
+from shared.domain.errors import MODEL_REFUSED
+from shared.domain.selection import GIVEN, choose_reads, given_reads, reads_of_iteration
 from shared.domain.states import RESEARCH_STEPS, SYNTHESIS_STEPS, RunKind, RunStatus, StepKind, StepStatus
-from shared.domain.stopping import FINISHED, NO_EVIDENCE, gate_passes, out_of_time, stop_reason
+from shared.domain.stopping import FINISHED, NO_EVIDENCE, gate_passes, out_of_budget, out_of_time, stop_reason
 from shared.domain.view import Candidate, Knowledge, RunView, Search, StepView
 
 
@@ -102,7 +103,10 @@ def _fail(step: StepView) -> Advance:
 
 
 def _researching(view: RunView) -> Advance:
-    late = out_of_time(view)
+    refused = next((s for s in view.of_kind(*RESEARCH_STEPS) if (s.code or "").startswith(MODEL_REFUSED)), None)
+    if refused is not None:
+        return _fail(refused)
+    late = out_of_time(view) or out_of_budget(view.of_kind(*RESEARCH_STEPS))
     if late is not None:
         return _synthesize(late)
     if view.iteration == 0:
@@ -176,16 +180,19 @@ def _search_inputs(search: Search) -> dict[str, Any]:
 
 
 def _next_reads(view: RunView) -> tuple[NewStep, ...]:
-    """Open the next reads of the iteration, once all of its searches have ended."""
+    """Open the next reads of the iteration: given sources at once, found ones when all of its searches have ended."""
     searches = _opened_searches(view)
-    if any(s.open for s in searches) or _next_searches(view):
-        return ()
+    searching = any(s.open for s in searches) or _next_searches(view)
     reads = view.of_kind(StepKind.READ_SOURCE)
     before = frozenset(s.subject for s in reads if s.iteration < view.iteration)
-    room = reads_of_iteration(view.limits.fetches - len(before))
-    chosen = choose_reads([s.key for s in searches], view.candidates, before, room)
+    left = view.limits.fetches - len(before)
+    given = given_reads(view.candidates, before, left)
+    taken = before | {c.source_id for c in given}
+    room = reads_of_iteration(left - len(given))
+    found = choose_reads([] if searching else [s.key for s in searches], view.candidates, taken, room)
+    chosen = (*given, *found)
     opened = {s.subject for s in reads}
-    queries = {s.key: s.subject for s in searches}
+    queries = {s.key: s.subject for s in searches} | {GIVEN: _all_questions(view)}
     free = max(view.limits.parallel_reads - sum(s.open for s in reads), 0)
     read_before = [c for c in chosen if c.snapshot_sha256 is not None and c.source_id not in opened]
     waiting = [c for c in chosen if c.snapshot_sha256 is None and c.source_id not in opened]
@@ -193,6 +200,11 @@ def _next_reads(view: RunView) -> tuple[NewStep, ...]:
     known = {s.key for s in view.steps}
     extracting = [_extract_again(view, c, queries[c.search_key]) for c in read_before]
     return (*reading, *(s for s in extracting if s.key not in known))
+
+
+def _all_questions(view: RunView) -> str:
+    """Return what a source is read for that no query found."""
+    return " ".join(q.text for q in view.plan.questions) if view.plan else ""
 
 
 def _read_step(view: RunView, candidate: Candidate, query: str) -> NewStep:
@@ -232,7 +244,8 @@ def _follow_ups(view: RunView) -> tuple[NewStep, ...]:
 
 
 def _synthesizing(view: RunView) -> Advance:
-    failed = next((s for s in view.of_kind(*SYNTHESIS_STEPS) if s.status is StepStatus.FAILED), None)
+    ended = [s for s in view.of_kind(*SYNTHESIS_STEPS) if s.status is StepStatus.FAILED]
+    failed = next((s for s in ended if out_of_budget([s]) is None), None)
     if failed is not None:
         return _fail(failed)
     assemble = next(iter(view.of_kind(StepKind.ASSEMBLE)), None)
@@ -246,14 +259,14 @@ def _synthesizing(view: RunView) -> Advance:
         return Advance(steps=(NewStep(StepKind.OUTLINE, "outline", view.iteration, "outline"),))
     if outline.open:
         return Advance()
-    return Advance(steps=_section_steps(view, outline.result.get("sections", ())))
+    return _sections(view, outline.result.get("sections", ()))
 
 
-def _section_steps(view: RunView, sections: Sequence[str]) -> tuple[NewStep, ...]:
-    """Write every section, verify each as soon as it is written, assemble when all are verified."""
+def _sections(view: RunView, sections: Sequence[str]) -> Advance:
+    """Write every section, verify each as soon as it is written, assemble when all are verified or out of budget."""
     by_key = {s.key: s for s in view.steps}
     new = []
-    verified = 0
+    ended = 0
     for section in sections:
         write, verify = by_key.get(f"write:{section}"), by_key.get(f"verify:{section}")
         inputs = {"section_id": section}
@@ -261,11 +274,18 @@ def _section_steps(view: RunView, sections: Sequence[str]) -> tuple[NewStep, ...
             new.append(NewStep(StepKind.WRITE_SECTION, f"write:{section}", view.iteration, section, inputs))
         elif write.status is StepStatus.COMPLETED and verify is None:
             new.append(NewStep(StepKind.VERIFY, f"verify:{section}", view.iteration, section, inputs))
-        elif verify is not None and verify.status is StepStatus.COMPLETED:
-            verified += 1
-    if verified == len(sections):
-        new.append(_assemble_step(view, cut_short=False))
-    return tuple(new)
+        elif write.status is StepStatus.FAILED or (verify is not None and not verify.open):
+            ended += 1
+    if ended < len(sections):
+        return Advance(steps=tuple(new))
+    limit = _limit_reached(view)
+    return Advance(stop_reason=limit, steps=(_assemble_step(view, cut_short=limit is not None),))
+
+
+def _limit_reached(view: RunView) -> str | None:
+    """Return the limit that cut the synthesis short: it ended a step, or left some of a step's work undone."""
+    stopped = (s.result.get("stopped") for s in view.of_kind(StepKind.VERIFY))
+    return out_of_budget(view.of_kind(*SYNTHESIS_STEPS)) or next((limit for limit in stopped if limit), None)
 
 
 def _assemble_step(view: RunView, *, cut_short: bool) -> NewStep:

@@ -76,7 +76,7 @@ def limits_for(depth: Depth, asked: Mapping[str, int], maxima: Limits = OPERATOR
 
 
 def stored_limits(depth: Depth, stored: Mapping[str, int]) -> Limits:
-    """Return limits as they were stored, by whatever version: unknown names are dropped, missing ones are the tier's."""
+    """Return limits as any version stored them: unknown names are dropped, missing ones are the tier's."""
     tier = asdict(TIERS[depth])
     return Limits(**{name: stored.get(name, value) for name, value in tier.items()})
 

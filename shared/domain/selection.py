@@ -4,6 +4,9 @@ from collections.abc import Iterable, Sequence
 
 from shared.domain.view import Candidate
 
+GIVEN = "given"
+"""The search key of sources that were given with the request and not found."""
+
 READS_PER_ITERATION = 6
 FLOOR = 3
 """How many of its best sources every search gets a chance to have read."""
@@ -12,6 +15,12 @@ FLOOR = 3
 def reads_of_iteration(left: int) -> int:
     """Return how many sources an iteration may read of those ``left``: half, so that what it finds can be followed."""
     return min(READS_PER_ITERATION, (left + 1) // 2)
+
+
+def given_reads(candidates: Iterable[Candidate], taken: frozenset[str], room: int) -> tuple[Candidate, ...]:
+    """Return the given sources that were not read before, in their order, at most ``room``."""
+    waiting = (c for c in candidates if c.search_key == GIVEN and c.source_id not in taken)
+    return tuple(sorted(waiting, key=lambda c: (c.rank, c.source_id)))[: max(room, 0)]
 
 
 def choose_reads(

@@ -1,10 +1,11 @@
 """When research stops: one ordered tuple of small rules, the first that speaks wins."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from shared.domain.budget import research_deadline_s
+from shared.domain.errors import OVER_BUDGET
 from shared.domain.states import StepKind, StepStatus
-from shared.domain.view import RunView
+from shared.domain.view import RunView, StepView
 
 FINISHED = "finished"
 NO_NEW_INFORMATION = "no_new_information"
@@ -31,6 +32,11 @@ def stop_reason(view: RunView) -> str | None:
 def out_of_time(view: RunView) -> str | None:
     """Speak when research has to stop so that writing and checking still fit; asked at any moment."""
     return "budget:elapsed_s" if view.usage.elapsed_s >= research_deadline_s(view.limits) else None
+
+
+def out_of_budget(steps: Iterable[StepView]) -> str | None:
+    """Speak when a step had no room left in a limit of the run; asked at any moment."""
+    return next((s.code for s in steps if s.code is not None and s.code.startswith(OVER_BUDGET)), None)
 
 
 def _decided(view: RunView) -> str | None:

@@ -19,6 +19,8 @@ class StepView:
     subject: str
     result: Mapping[str, Any] = field(default_factory=dict)
     error: str | None = None
+    code: str | None = None
+    """The stable code of the error that a failed step ended with."""
 
     @property
     def open(self) -> bool:

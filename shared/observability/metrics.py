@@ -42,7 +42,7 @@ class Metrics:
     registry: CollectorRegistry
     process: Annotated[Info, Row("The version of the program and the service that this process is.")]
 
-    runs_created: Annotated[Counter, Row("Runs that were accepted.", ("kind",))]
+    runs_accepted: Annotated[Counter, Row("Runs that were accepted.", ("kind",))]
     runs_ended: Annotated[Counter, Row("Runs that reached a final status.", ("status",))]
     runs: Annotated[Gauge, Row("Runs, counted by the sweeper.", ("status",))]
 
@@ -50,7 +50,7 @@ class Metrics:
     steps_ended: Annotated[Counter, Row("Tries of steps that ended.", ("kind", "outcome"))]
     step_seconds: Annotated[Histogram, Row("Seconds that a try was worked on.", ("kind",), STEP_SECONDS)]
     steps_due: Annotated[Gauge, Row("Steps that wait for a worker, counted by the sweeper.", ("queue",))]
-    steps_due_oldest_seconds: Annotated[Gauge, Row("How long the step that waits longest has been due.")]
+    steps_due_seconds: Annotated[Gauge, Row("How long the step that waits longest has been due.", ("queue",))]
     claims_refused: Annotated[Counter, Row("Wake-ups that came late, twice or for nothing.")]
     heartbeats_failed: Annotated[Counter, Row("Leases not extended because the database did not answer.")]
     leases_reclaimed: Annotated[Counter, Row("Tries that the sweeper ended because their lease had run out.")]
@@ -59,8 +59,8 @@ class Metrics:
     wake_ups_repeated: Annotated[Counter, Row("Wake-ups that the sweeper sent once more.", ("queue",))]
     events: Annotated[Counter, Row("Events that were published on Redis or lost there.", ("outcome",))]
     queue_length: Annotated[Gauge, Row("Messages that wait in the broker, counted by the sweeper.", ("queue",))]
-    broker_memory_ratio: Annotated[Gauge, Row("Memory that the broker uses, as a part of what it may use.")]
-    broker_evicts: Annotated[Gauge, Row("1 when the broker drops keys once its memory is full: wake-ups get lost.")]
+    broker_memory_ratio: Annotated[Gauge, Row("Memory in use as a part of what may be used.", ("broker",))]
+    broker_evicts: Annotated[Gauge, Row("1 when keys are dropped for want of memory: wake-ups get lost.", ("broker",))]
 
     fetches: Annotated[Counter, Row("Entries of the fetch log.", ("tier", "outcome"))]
     model_calls: Annotated[Counter, Row("Calls at model providers.", ("phase", "outcome"))]
@@ -141,16 +141,16 @@ class MetricsObserver:
             self.metrics.runs.labels(status).set(census.runs.get(status, 0))
         for queue in QUEUES:
             self.metrics.steps_due.labels(queue).set(census.due.get(queue, 0))
-        self.metrics.steps_due_oldest_seconds.set(census.oldest_due_s)
+            self.metrics.steps_due_seconds.labels(queue).set(census.waited_s.get(queue, 0.0))
 
     def broker_counted(self, census: BrokerCensus) -> None:
         """Set the gauges of what is known."""
         for queue, length in census.queues.items():
             self.metrics.queue_length.labels(queue).set(length)
         if census.memory_ratio is not None:
-            self.metrics.broker_memory_ratio.set(census.memory_ratio)
+            self.metrics.broker_memory_ratio.labels(census.name).set(census.memory_ratio)
         if census.evicts is not None:
-            self.metrics.broker_evicts.set(census.evicts)
+            self.metrics.broker_evicts.labels(census.name).set(census.evicts)
 
     def answered(self, answered: Answered) -> None:
         """Count the request and put its time into the histogram of its route."""
@@ -189,7 +189,7 @@ def count_event(metrics: Metrics, event: Event) -> None:
     """Count what an event says about a run or a try."""
     said = event.payload
     if event.type == "run_created":
-        metrics.runs_created.labels(said["kind"]).inc()
+        metrics.runs_accepted.labels(said["kind"]).inc()
     elif event.type == "status_changed" and said["to"] in FINAL_RUN:
         metrics.runs_ended.labels(said["to"]).inc()
     elif event.type == "step_started":

@@ -23,21 +23,23 @@ class Answered:
 class LedgerCensus:
     """How much there is of what in the ledger now: runs by status, due steps by queue.
 
-    ``oldest_due_s`` is how long the step that waits longest has been due, 0 when none is.
+    ``waited_s`` is how many seconds the step that waits longest in a queue has been due.
     """
 
     runs: Mapping[str, int] = field(default_factory=dict)
     due: Mapping[str, int] = field(default_factory=dict)
-    oldest_due_s: float = 0.0
+    waited_s: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class BrokerCensus:
     """How the broker stands now: messages by queue, and what it says of its memory where it may be asked.
 
-    ``memory_ratio`` is used over allowed memory; ``evicts`` tells whether it drops keys when that is full.
+    ``name`` is its kind, such as redis; ``memory_ratio`` is used over allowed memory; ``evicts`` tells whether it drops
+    keys when that is full.
     """
 
+    name: str
     queues: Mapping[str, int] = field(default_factory=dict)
     memory_ratio: float | None = None
     evicts: bool | None = None
@@ -181,3 +183,6 @@ class NoFigures:
     def text(self) -> bytes:
         """Return nothing."""
         return b""
+
+
+NO_FIGURES = NoFigures()

@@ -12,7 +12,7 @@ from shared.domain.kinds import QUEUES
 from shared.ports.observer import BrokerCensus
 
 KEEPS_ALL = "noeviction"
-NOT_FOUND = 404
+NOT_FOUND = "404"
 
 
 class BrokerSilent(LeadlineError):
@@ -28,9 +28,10 @@ def count_broker(app: Celery) -> BrokerCensus:
         try:
             queues = {queue: _length(connection, queue) for queue in QUEUES}
             memory = _memory(connection)
+            name = str(connection.transport.driver_type)
         except (*connection.connection_errors, *connection.channel_errors) as error:
             raise BrokerSilent(str(error)) from error
-    return BrokerCensus(queues, _ratio(memory), _evicts(memory))
+    return BrokerCensus(name, queues, _ratio(memory), _evicts(memory))
 
 
 def _length(connection: Connection, queue: str) -> int:
@@ -39,7 +40,7 @@ def _length(connection: Connection, queue: str) -> int:
         try:
             return int(channel.queue_declare(queue=queue, passive=True).message_count)
         except ChannelError as error:
-            if error.reply_code != NOT_FOUND:
+            if str(error.reply_code) != NOT_FOUND:
                 raise
             return 0
 

@@ -39,7 +39,7 @@ def build_app(name: str, broker_url: str) -> Celery:
         worker_hijack_root_logger=False,
         worker_redirect_stdouts=False,
         worker_send_task_events=True,
-        task_send_sent_event=True,
+        task_send_sent_event=False,  # it names the task, not the kind, and monitors keep the name that comes last
         task_serializer="json",
         accept_content=["json"],
         result_backend=None,

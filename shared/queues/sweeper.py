@@ -63,9 +63,7 @@ class Swept:
 class Sweeper:
     """One sweeper; ``longest_sleep_s`` bounds the time between two looks."""
 
-    def __init__(
-        self, sweep: Sweep, signals: Signals, longest_sleep_s: float, observer: Observer = UNOBSERVED
-    ) -> None:
+    def __init__(self, sweep: Sweep, signals: Signals, longest_sleep_s: float, observer: Observer = UNOBSERVED) -> None:
         self._sweep, self._signals, self._longest_sleep_s, self._observer = sweep, signals, longest_sleep_s, observer
 
     def look(self) -> Swept:

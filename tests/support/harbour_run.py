@@ -2,6 +2,7 @@
 
 from services.synthesizer import handlers
 from services.synthesizer.handlers import Deps
+from shared.adapters.model.providers import no_model
 from shared.contracts.evidence import Evidence, Fetch, Source
 from shared.contracts.runs import CreateRun
 from shared.contracts.snapshot import HeadingMark, PageMark, Snapshot
@@ -98,7 +99,7 @@ def harbour_run(as_of: str | None = None) -> tuple[MemoryRun, Deps]:
         asked=["dredged cubic metres", "lock opening"],
         request=CreateRun(objective=plan.objective, as_of=as_of),
     )
-    return run, Deps(run, MemorySnapshots((AUTHORITY, CONTRACTOR, REPRINT, OLD, NEW)), InlineCpu())
+    return run, Deps(run, MemorySnapshots((AUTHORITY, CONTRACTOR, REPRINT, OLD, NEW)), InlineCpu(), no_model)
 
 
 def _fetches(sources: list[Source]) -> list[Fetch]:

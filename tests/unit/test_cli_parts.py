@@ -313,6 +313,29 @@ def test_a_wrong_setting_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
         assert "LEADLINE_GATEWAY_PORT" in out.getvalue() + err.getvalue()
 
 
+@pytest.mark.parametrize(
+    ("setting", "url"),
+    [
+        ("LEADLINE_DATABASE_URL", "postgresql+psycopg://nobody:secret@127.0.0.1:1/x"),
+        ("LEADLINE_DATABASE_URL", "nonsense"),
+        ("LEADLINE_BROKER_URL", "amqp://nobody:secret@127.0.0.1:1//"),
+        ("LEADLINE_REDIS_URL", "redis://:secret@127.0.0.1:1/0"),
+    ],
+)
+@pytest.mark.parametrize("command", ["up", "runs"])
+def test_a_server_that_cannot_be_reached_is_named(
+    setting: str, url: str, command: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Before anything is started, and without its password."""
+    monkeypatch.setenv("LEADLINE_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv(setting, url)
+    err = io.StringIO()
+    assert main([command], Console(io.StringIO(), err, io.StringIO())) == exits.WRONG_USE
+    assert setting in err.getvalue().splitlines()[-1]
+    assert "secret" not in err.getvalue()
+    assert not (tmp_path / "home").exists()
+
+
 def test_an_unexpected_error_is_a_sentence_and_a_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The trace is in the log, and on the terminal at level DEBUG only."""
     (tmp_path / "logs").mkdir()

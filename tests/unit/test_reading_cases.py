@@ -1,4 +1,4 @@
-"""The shared collection of inputs that broke other systems, where it is at hand; its ideas are in the other tests too."""
+"""The collection of inputs that broke other systems, where it is at hand; its ideas are in the other tests too."""
 
 import json
 import os

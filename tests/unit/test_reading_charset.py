@@ -143,6 +143,11 @@ def test_a_few_damaged_bytes_do_not_change_the_encoding() -> None:
     assert JAPANESE in decoded.text
 
 
+def test_letters_only_inside_a_tag() -> None:
+    """An attribute may hold the only letters that are not ASCII."""
+    assert decode(b"<p title='caf\xe9'>plain</p>", None, markup=True).text == "<p title='café'>plain</p>"
+
+
 def test_plain_text_has_no_meta_elements() -> None:
     """A text file that quotes markup is not read by it."""
     assert (

@@ -122,7 +122,9 @@ def test_line_breaks() -> None:
 def test_preformatted_text_keeps_its_lines() -> None:
     """Code stays in lines; a hard-wrapped letter becomes whole sentences."""
     assert reading("<pre>def f():\n    return 1\n</pre>").text == "def f():\n    return 1"
-    letter = "The survey covered every harbour on the coast and\nwas repeated each spring by the very same crew,\nas planned."
+    letter = (
+        "The survey covered every harbour on the coast and\nwas repeated each spring by the very same crew,\nagain."
+    )
     assert reading(f"<pre>{letter}</pre>").text == letter.replace("\n", " ")
 
 
@@ -169,7 +171,7 @@ def test_a_style_for_paper_or_a_later_rule_hides_nothing() -> None:
     assert reading("<p class=a>One.</p><p class=b>Two.</p>", style).text == "One.\n\nTwo."
 
 
-@pytest.mark.parametrize("depth", [300, 3_000, 20_000])
+@pytest.mark.parametrize("depth", [300, 6_000])
 @pytest.mark.parametrize(
     "tags", [("<div>", "</div>"), ("<ul><li>", "</li></ul>"), ("<b>", ""), ("<table><tr><td>", "")]
 )
@@ -222,10 +224,13 @@ def test_a_reading_travels_between_processes() -> None:
 
 
 FRAGMENTS = st.sampled_from(
-    "<p> </p> <div> </div> <table> <tr> <td> <th> </table> <li> <ul> </ul> <h1> </h2> <br> <pre> </pre> <dt> <dd> <a href=x> </a> <b> "
-    "<script> </script> <style> <!-- --> <head> <body> <title> &nbsp; &#0; &#xD800; text words. 12 | \x00 é 港 <td\x20rowspan=9> <x:y>".split(
-        " "
-    )
+    [
+        *"<p> </p> <div> </div> <table> <tr> <td> <th> </table> <li> <ul> </ul> <h1> </h2> <br> <pre> </pre>".split(),
+        *"<dt> <dd> </a> <b> <script> </script> <style> <!-- --> <head> <body> <title> <x:y>".split(),
+        *"&nbsp; &#0; &#xD800; text words. 12 | \x00 é 港".split(),
+        "<td rowspan=9>",
+        "<a href=x>",
+    ]
 )
 
 

@@ -9,12 +9,13 @@ from services.synthesizer import handlers
 from services.synthesizer.engines import engine_of
 from services.synthesizer.tasks import TASKS
 from services.synthesizer.verify import verify_bundle
+from shared.adapters.model.providers import NoModel
 from shared.contracts.report import Report
 from shared.domain.errors import Permanent
 from shared.domain.kinds import kinds_of
 from shared.domain.states import StepKind
 from shared.ports.cpu import CpuLimitExceeded, CpuLimits, CpuTaskCrashed
-from tests.fakes.materials import MemoryRun, MemorySnapshots, make_lease
+from tests.fakes.materials import InlineCpu, MemoryRun, MemorySnapshots, make_lease
 from tests.support.harbour_run import (
     AUTHORITY_SENTENCE,
     CONTRACTOR_SENTENCE,
@@ -237,4 +238,4 @@ def test_a_check_that_crashes_is_tried_again_and_then_given_up() -> None:
 def test_an_unknown_engine_is_refused_by_name() -> None:
     """The error tells which engines there are."""
     with pytest.raises(Permanent, match="extractive"):
-        engine_of("oracle")
+        engine_of("oracle", InlineCpu(), NoModel())

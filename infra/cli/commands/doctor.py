@@ -14,10 +14,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from infra.cli.commands.probes import gateway_answers, postgres_version, redis_version, tcp_answers
 from infra.cli.console import Console
 from infra.cli.exits import COMPLETED, FAULTS, CliError
-from infra.cli.setup import load
+from infra.cli.probes import gateway_answers, postgres_version, server_version
+from infra.cli.setup import load, revealed
 from infra.standalone import system
 from infra.standalone.home import Home
 from infra.standalone.info import StackInfo
@@ -74,8 +74,8 @@ def _checks() -> Iterator[Check]:
     yield _port(settings, info)
     yield _gateway(settings, info)
     yield _database(settings, info)
-    yield _server("broker", info.broker_url if info else _secret(settings.broker_url), "LEADLINE_BROKER_URL")
-    yield _server("redis", info.redis_url if info else _secret(settings.redis_url), "LEADLINE_REDIS_URL")
+    yield _server("broker", info.broker_url if info else revealed(settings.broker_url), "LEADLINE_BROKER_URL")
+    yield _server("redis", info.redis_url if info else revealed(settings.redis_url), "LEADLINE_REDIS_URL")
 
 
 def _python() -> Check:
@@ -133,7 +133,7 @@ def _gateway(settings: Settings, info: StackInfo | None) -> Check:
 
 
 def _database(settings: Settings, info: StackInfo | None) -> Check:
-    url = info.database_url if info else _secret(settings.database_url)
+    url = info.database_url if info else revealed(settings.database_url)
     if not url:
         return Check("database", True, STARTS_WITH_STACK)
     version, fault = postgres_version(url)
@@ -144,12 +144,5 @@ def _database(settings: Settings, info: StackInfo | None) -> Check:
 def _server(name: str, url: str | None, setting: str) -> Check:
     if not url:
         return Check(name, True, STARTS_WITH_STACK)
-    redis = url.startswith(("redis", "valkey", "unix"))
-    version, fault = redis_version(url) if redis else tcp_answers(url)
+    version, fault = server_version(url)
     return Check(name, fault is None, fault or version, f"see that it runs, and that {setting} names it")
-
-
-def _secret(value: object) -> str | None:
-    """Return the text of a secret setting, None when it is not set."""
-    reveal = getattr(value, "get_secret_value", None)
-    return None if reveal is None else str(reveal())

@@ -6,9 +6,9 @@ from urllib.parse import urlsplit
 
 from infra.cli.console import Console
 from infra.cli.exits import CliError
-from infra.cli.setup import load
+from infra.cli.setup import check_servers, load
 from infra.standalone.home import Home
-from infra.standalone.stack import start, stop
+from infra.standalone.stack import running, start, stop
 
 
 def up(args: argparse.Namespace, console: Console) -> int:
@@ -17,6 +17,8 @@ def up(args: argparse.Namespace, console: Console) -> int:
     settings = load()
     if args.port is not None:
         settings = settings.model_copy(update={"gateway_port": args.port})
+    if running(Home(settings.home)) is None:
+        check_servers(settings)
     info = start(Home(settings.home), settings, "up", console.status)
     if settings.gateway_port not in (0, urlsplit(info.address).port):
         raise CliError(f"Leadline runs at {info.address} already: `leadline down` first, to have it on another port.")

@@ -126,11 +126,12 @@ def _detected(data: bytes) -> Decoded:
 
 
 def _sample(data: bytes) -> bytes:
-    """Return the runs of text between tags that are not ASCII, from where the first one stands."""
+    """Return the runs of text between tags that are not ASCII, from the first one on; never nothing."""
     first = _NON_ASCII_BYTE.search(data)
     start = max(0, first.start() - 1_000) if first else 0
-    runs = (run for run in _TAGS.split(data[start : start + 4 * _DETECT_BYTES]) if not run.isascii())
-    return b" ".join(runs)[:_DETECT_BYTES]
+    window = data[start : start + 4 * _DETECT_BYTES]
+    runs = b" ".join(run for run in _TAGS.split(window) if not run.isascii())
+    return (runs or window)[:_DETECT_BYTES]
 
 
 def _wide(data: bytes) -> Encoding | None:

@@ -9,6 +9,7 @@ from flask import Blueprint, Request, Response, request
 from services.gateway import handlers, rules
 from services.gateway.api.exchange import check_upload, one, read_query
 from services.gateway.deps import Deps
+from services.gateway.identity import current_owner
 from services.gateway.parameters import DocumentsQuery
 from services.gateway.problems import Busy
 from shared.domain.errors import Invalid
@@ -21,14 +22,14 @@ WAIT_S = 30.0
 def blueprint(deps: Deps) -> Blueprint:
     """Return the routes of documents."""
     routes = Blueprint("documents", __name__, url_prefix="/api/v1/documents")
-    owner, reads = deps.local_owner, deps.reads
+    reads = deps.reads
     gate = threading.BoundedSemaphore(deps.limits.max_uploads_at_once)
 
     @routes.post("")
     def add_documents() -> Response:
         check_upload(request, deps.limits.max_upload_bytes)
         with _turn(gate):
-            ingest = handlers.add_documents(deps, owner, _uploads(request))
+            ingest = handlers.add_documents(deps, current_owner(), _uploads(request))
         answer = one(ingest, 202)
         answer.headers["Location"] = f"/api/v1/research-runs/{ingest.run_id}"
         return answer
@@ -36,15 +37,15 @@ def blueprint(deps: Deps) -> Blueprint:
     @routes.get("")
     def list_documents() -> Response:
         query = read_query(request, DocumentsQuery)
-        return one(reads.documents(owner, query.cursor, query.limit))
+        return one(reads.documents(current_owner(), query.cursor, query.limit))
 
     @routes.get("/<document_id>")
     def show_document(document_id: str) -> Response:
-        return one(reads.document(owner, handlers.checked_document_id(document_id)))
+        return one(reads.document(current_owner(), handlers.checked_document_id(document_id)))
 
     @routes.delete("/<document_id>")
     def delete_document(document_id: str) -> Response:
-        deps.controls.delete_document(owner, handlers.checked_document_id(document_id))
+        deps.controls.delete_document(current_owner(), handlers.checked_document_id(document_id))
         return Response(status=204)
 
     return routes

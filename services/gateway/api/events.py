@@ -8,7 +8,8 @@ from services.gateway import handlers
 from services.gateway.api.exchange import JSON, read_query
 from services.gateway.deps import Deps
 from services.gateway.hub import Hub, Topic
-from services.gateway.parameters import EventsQuery
+from services.gateway.identity import current_owner
+from services.gateway.parameters import LARGEST_SEQ, EventsQuery
 from services.gateway.problems import Busy
 from services.gateway.sse import stream
 from shared.domain.errors import Invalid
@@ -36,16 +37,16 @@ def _last_event_id(header: str | None, after: int) -> int:
     """Return the sequence number after which to begin: that of the header, which a reconnecting client adds, wins."""
     if header is None or header == "":
         return after
-    if not (header.isascii() and header.isdigit() and len(header) < 16):
+    if not (header.isascii() and header.isdigit() and len(header) < 16) or int(header) > LARGEST_SEQ:
         raise Invalid("The header Last-Event-ID must be the id of an event: a whole number.", field="Last-Event-ID")
     return int(header)
 
 
 def _followed(deps: Deps, hub: Hub, run_id: RunId, after: int) -> Response:
-    run = deps.reads.run(deps.local_owner, run_id)
+    run = deps.reads.run(current_owner(), run_id)
     if not hub.has_room():
         raise Busy(f"{deps.limits.max_streams} event streams are open, as many as this server takes: try again soon.")
-    topic = Topic(deps.local_owner, run_id)
+    topic = Topic(current_owner(), run_id)
     if request.method == "HEAD":
         return Response(content_type=EVENT_STREAM)
     frames = stream(deps, hub, topic, after, run.last_seq)
@@ -53,6 +54,6 @@ def _followed(deps: Deps, hub: Hub, run_id: RunId, after: int) -> Response:
 
 
 def _listed(deps: Deps, run_id: RunId, query: EventsQuery) -> Response:
-    found = deps.reads.events(deps.local_owner, run_id, query.after, query.limit)
+    found = deps.reads.events(current_owner(), run_id, query.after, query.limit)
     body = {"events": [event.as_data() for event in found], "last_seq": found[-1].seq if found else query.after}
     return Response(json.dumps(body), content_type=JSON)

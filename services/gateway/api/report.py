@@ -7,6 +7,7 @@ from flask import Blueprint, Response, request
 from services.gateway import handlers
 from services.gateway.api.exchange import JSON, one, read_query
 from services.gateway.deps import Deps
+from services.gateway.identity import current_owner
 from services.gateway.parameters import ReportQuery
 from shared.domain.ids import RunId
 
@@ -20,14 +21,14 @@ REPORT_PAGE_CSP = (
 def blueprint(deps: Deps) -> Blueprint:
     """Return the routes of reports."""
     routes = Blueprint("report", __name__, url_prefix="/api/v1/research-runs/<run_id>")
-    owner, reads = deps.local_owner, deps.reads
+    reads = deps.reads
 
     @routes.get("/report")
     def report(run_id: str) -> Response:
         query = read_query(request, ReportQuery)
         run = handlers.checked_run_id(run_id)
         if query.format == "json":
-            return one(reads.report(owner, run))
+            return one(reads.report(current_owner(), run))
         return _rendered(deps, run, query.format)
 
     @routes.get("/bundle")
@@ -37,8 +38,8 @@ def blueprint(deps: Deps) -> Blueprint:
     @routes.get("/verification")
     def verification(run_id: str) -> Response:
         run = handlers.checked_run_id(run_id)
-        summary = reads.report(owner, run).verification
-        verdicts = [row.model_dump(mode="json") for row in reads.verdicts(owner, run)]
+        summary = reads.report(current_owner(), run).verification
+        verdicts = [row.model_dump(mode="json") for row in reads.verdicts(current_owner(), run)]
         body = json.dumps({"summary": summary.model_dump(mode="json"), "verdicts": verdicts})
         return Response(body, content_type=JSON)
 
@@ -46,7 +47,7 @@ def blueprint(deps: Deps) -> Blueprint:
 
 
 def _rendered(deps: Deps, run_id: RunId, name: str) -> Response:
-    data, media_type = deps.reads.rendered(deps.local_owner, run_id, name)
+    data, media_type = deps.reads.rendered(current_owner(), run_id, name)
     answer = Response(data, content_type=media_type)
     if name == "html":
         answer.headers["Content-Security-Policy"] = REPORT_PAGE_CSP

@@ -6,15 +6,16 @@ from itertools import count, zip_longest
 from typing import Any
 
 from services.planner.brief import Brief
-from services.planner.rules import Proposal
+from services.planner.rules import Proposal, endpoints_of, spread
 from shared.contracts.evidence import Evidence
-from shared.contracts.plan import Plan, PlannedSection, Question, SearchTask
+from shared.contracts.plan import Endpoint, Plan, PlannedSection, Question, SearchTask
 from shared.domain.chains import names_in
 from shared.domain.questions import asked, split_question
 from shared.domain.text import content_terms
 from shared.ports.materials import RunFacts
 
 MAX_QUESTIONS = 7
+MAX_SEARCHES = 7
 RESULTS = 10
 NAMES_PER_QUESTION = 3
 """Names that are followed for one question after one iteration."""
@@ -32,7 +33,7 @@ class ExtractivePlanner:
             title=_title(facts.request.objective),
             objective=facts.request.objective,
             completion_criteria=("Every question has at least one supporting span.",),
-            **_body([Question(id=f"q{n}", text=part) for n, part in enumerate(parts, start=1)]),
+            **_body([Question(id=f"q{n}", text=part) for n, part in enumerate(parts, start=1)], _places(facts)),
         )
 
     def revise(self, facts: RunFacts, instruction: str) -> Plan:
@@ -40,28 +41,34 @@ class ExtractivePlanner:
         before = facts.plan or self.plan(facts)
         added = split_question(instruction)[:MAX_QUESTIONS]
         texts = [q.text for q in before.questions][: MAX_QUESTIONS - len(added)] + [part[:2000] for part in added]
-        return with_questions(before, texts)
+        return with_questions(before, texts, _places(facts))
 
     def decide(self, brief: Brief) -> tuple[Proposal, ...]:
         """Propose searches for contradictions, then for gaps, then along the names that the evidence brought up."""
-        return (*about_contradictions(brief), *about_gaps(brief), *_along_names(brief))
+        found = (*about_contradictions(brief), *about_gaps(brief), *_along_names(brief))
+        return spread(found, brief.endpoints)
 
 
-def with_questions(plan: Plan, texts: Sequence[str]) -> Plan:
+def with_questions(plan: Plan, texts: Sequence[str], endpoints: Sequence[Endpoint]) -> Plan:
     """Return the plan with these questions; one that was there keeps its id, a new one gets an id of its own."""
     known = {q.text: q for q in plan.questions}
     last = max(int(q.id[1:]) for q in plan.questions)
     fresh = count(last + 1)
     questions = [known.get(text) or Question(id=f"q{next(fresh)}", text=text) for text in dict.fromkeys(texts)]
-    return plan.model_copy(update=_body(questions))
+    return plan.model_copy(update=_body(questions, endpoints))
 
 
-def _body(questions: Sequence[Question]) -> dict[str, Any]:
-    """Return one search and one section for each question."""
+def _places(facts: RunFacts) -> tuple[Endpoint, ...]:
+    return endpoints_of(facts.request.source_policy)
+
+
+def _body(questions: Sequence[Question], endpoints: Sequence[Endpoint]) -> dict[str, Any]:
+    """Return one section for each question, and one search for each at every place, as many as a plan may hold."""
     searches = tuple(
-        SearchTask(question_ids=(q.id,), query=_query(q.text), endpoint="documents", result_count=RESULTS)
+        SearchTask(question_ids=(q.id,), query=_query(q.text), endpoint=endpoint, result_count=RESULTS)
+        for endpoint in endpoints
         for q in questions
-    )
+    )[:MAX_SEARCHES]
     sections = tuple(
         PlannedSection(id=f"s{n}", title=_title(q.text), question_ids=(q.id,)) for n, q in enumerate(questions, start=1)
     )

@@ -7,7 +7,7 @@ from services.planner.engines.extractive import about_contradictions, about_gaps
 from services.planner.prompts import decide as deciding
 from services.planner.prompts import plan as planning
 from services.planner.proposals import plan_of
-from services.planner.rules import Proposal, endpoints_of
+from services.planner.rules import Proposal, endpoints_of, spread
 from shared.contracts.plan import Plan
 from shared.ports.materials import RunFacts
 from shared.ports.model import Model, ModelRequest, Phase
@@ -57,7 +57,7 @@ class LlmPlanner:
         proposals = tuple(_proposals(decision, brief))
         if proposals or not _open(brief, required_only=True):
             return proposals
-        return (*about_contradictions(brief), *about_gaps(brief))
+        return spread((*about_contradictions(brief), *about_gaps(brief)), brief.endpoints)
 
     def _propose(self, data: str) -> planning.PlanProposal:
         request = ModelRequest(

@@ -1,17 +1,20 @@
 """The synthesizer's part of each engine: what goes where, what the sentences say, whether they are supported."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
+from services.synthesizer.engines.answers import Verification
 from services.synthesizer.engines.extractive import ExtractiveSynthesis
+from services.synthesizer.engines.llm import LlmSynthesis
 from services.synthesizer.gate.context import GateContext
-from services.synthesizer.rules.writing import SectionTask
+from services.synthesizer.rules.writing import SectionTask, WritingBrief
 from shared.contracts.evidence import Evidence, Source
 from shared.contracts.plan import Plan
-from shared.contracts.report import Draft, Statement, VerdictRow
+from shared.contracts.report import Draft, Statement
 from shared.domain.budget import Depth
 from shared.domain.errors import Permanent
 from shared.ports.cpu import Cpu
+from shared.ports.model import Model
 
 
 class SynthesisEngine(Protocol):
@@ -23,23 +26,29 @@ class SynthesisEngine(Protocol):
         """Return the ids of the evidence of each section that has any, in order; ``evidence`` may all be used."""
         ...
 
-    def write(self, task: SectionTask) -> tuple[Draft, ...]:
+    def write(self, task: SectionTask, brief: WritingBrief) -> tuple[Draft, ...]:
         """Return the drafted statements of a section."""
         ...
 
-    def verify(self, statements: Sequence[Statement], context: GateContext, cpu: Cpu) -> tuple[VerdictRow, ...]:
-        """Return one verdict for each statement, in their order."""
+    def verify(self, statements: Sequence[Statement], context: GateContext, *, last_try: bool) -> Verification:
+        """Return one verdict for each statement, in their order.
+
+        ``last_try`` asks to mark what cannot be judged now as unverified instead of raising that it may be later.
+        """
         ...
 
 
-ENGINES: Mapping[str, SynthesisEngine] = {"extractive": ExtractiveSynthesis()}
-"""The engines that there are, by name."""
+ENGINES: Mapping[str, Callable[[Cpu, Model], SynthesisEngine]] = {
+    "extractive": lambda cpu, _: ExtractiveSynthesis(cpu),
+    "llm": LlmSynthesis,
+}
+"""The engines that there are, by name; each is made with the processes and the model that it may use."""
 
 
-def engine_of(name: str) -> SynthesisEngine:
+def engine_of(name: str, cpu: Cpu, model: Model) -> SynthesisEngine:
     """Return the engine of this name; raise `Permanent` with the known names."""
     try:
-        return ENGINES[name]
+        return ENGINES[name](cpu, model)
     except KeyError:
         known = ", ".join(sorted(ENGINES))
         raise Permanent("unknown_engine", f"There is no engine {name}; this worker has: {known}.") from None

@@ -12,6 +12,7 @@ from services.synthesizer.rules.chains import weighed
 from services.synthesizer.rules.citing import cited_ids, number
 from services.synthesizer.rules.confidence import confidence_of, contested_evidence
 from services.synthesizer.rules.methodology import Course, methodology
+from services.synthesizer.rules.prose import told_answer, told_summary
 from services.synthesizer.rules.selection import published_after, section_questions
 from shared.contracts.evidence import Contradiction, Evidence, Source
 from shared.contracts.plan import Plan
@@ -21,6 +22,7 @@ from shared.contracts.report import (
     Draft,
     Gap,
     ListBlock,
+    Paragraph,
     Report,
     Section,
     Statement,
@@ -79,7 +81,7 @@ def assemble(material: Material) -> Assembled:
     emitted = tuple(_emitted(material.drafts, rows, known))
     findings = [d.statement for d in emitted if d.statement.kind == "finding"]
     summary = verification_summary(material.drafts, rows)
-    answer = short_answer(material.plan, findings, known)
+    answer = told_answer(emitted) or short_answer(material.plan, findings, known)
     report = Report(
         run_id=material.run_id,
         title=material.plan.title,
@@ -89,7 +91,7 @@ def assemble(material: Material) -> Assembled:
         status=material.terminal_status if findings else "budget_exhausted",
         engine=material.engine,
         short_answer=answer,
-        executive_summary=executive_summary(material.plan, findings, known, answer),
+        executive_summary=told_summary(emitted) or executive_summary(material.plan, findings, known, answer),
         sections=tuple(_sections(material.plan, emitted, evidence)),
         contradictions=tuple(_conflict(c) for c in contradictions),
         gaps=tuple(_gaps(material, findings, evidence)),
@@ -163,12 +165,16 @@ def _sections(plan: Plan, emitted: Sequence[Draft], evidence: Mapping[str, Evide
             yield Section(id=planned.id, title=planned.title, question_ids=questions[planned.id], blocks=blocks)
 
 
-def _blocks(drafts: Sequence[Draft], evidence: Mapping[str, Evidence]) -> Iterator[ListBlock]:
-    """Yield one list for each block; sentences that follow each other in the source share an item."""
-    blocks: dict[int, list[Statement]] = {}
+def _blocks(drafts: Sequence[Draft], evidence: Mapping[str, Evidence]) -> Iterator[Paragraph | ListBlock]:
+    """Yield the blocks; in a list, sentences that follow each other in the source share an item."""
+    blocks: dict[int, list[Draft]] = {}
     for draft in drafts:
-        blocks.setdefault(draft.block, []).append(draft.statement)
-    for _, statements in sorted(blocks.items()):
+        blocks.setdefault(draft.block, []).append(draft)
+    for _, block in sorted(blocks.items()):
+        statements = [draft.statement for draft in block]
+        if block[0].form == "paragraph":
+            yield Paragraph(statements=tuple(statements))
+            continue
         items: list[list[Statement]] = []
         for statement in statements:
             if items and _follows(items[-1][-1], statement, evidence):

@@ -13,6 +13,9 @@ from shared.domain.budget import Depth
 STATEMENTS_PER_SECTION: Mapping[Depth, int] = {Depth.QUICK: 8, Depth.STANDARD: 14, Depth.THOROUGH: 20}
 """How many statements a section may hold, by depth."""
 
+SUMMARY_CARDS = 4
+"""Pieces of evidence of one question that the summary is written from."""
+
 _ISO_DATE = re.compile(r"\d{4}(?:-\d{2}(?:-\d{2})?)?")
 
 
@@ -70,6 +73,20 @@ def outline(
             ordered = _by_source(chosen)
             sections[section_id] = tuple(i for c in ordered for i in (c.evidence.evidence_id, *c.companions))
     return sections
+
+
+def summary_cards(
+    plan: Plan, sections: Mapping[str, tuple[str, ...]], evidence: Sequence[Evidence]
+) -> tuple[str, ...]:
+    """Return the evidence that a summary is written from: the best of each question, in the order of the questions."""
+    outlined = {i for ids in sections.values() for i in ids}
+    ranked = sorted((e for e in evidence if e.evidence_id in outlined), key=_rank)
+    chosen = (
+        item.evidence_id
+        for question in plan.questions
+        for item in [e for e in ranked if question.id in e.question_ids][:SUMMARY_CARDS]
+    )
+    return tuple(dict.fromkeys(chosen))
 
 
 def _without_repeats(evidence: Sequence[Evidence], sources: Mapping[str, Source]) -> list[_Card]:

@@ -1,11 +1,13 @@
-"""Writing without a model: every statement is a sentence of its evidence, word for word."""
+"""What is to be written, and writing without a model: every statement is a sentence of its evidence, word for word."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from services.synthesizer.rules.sentences import sentences_of
-from shared.contracts.evidence import Evidence
+from shared.contracts.evidence import Evidence, Source
+from shared.contracts.plan import Plan
 from shared.contracts.report import Draft, Statement
+from shared.domain.budget import Depth
 from shared.domain.excerpts import folded
 from shared.domain.ids import digest_id
 
@@ -18,6 +20,17 @@ class SectionTask:
     epoch: int
     section_id: str
     evidence: tuple[Evidence, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WritingBrief:
+    """What a writer has to know beside its cards; ``language`` None means that of the questions."""
+
+    plan: Plan
+    sources: Mapping[str, Source]
+    depth: Depth
+    language: str | None
+    as_of: str | None
 
 
 def statement_id(run_id: str, epoch: int, section_id: str, ordinal: int) -> str:

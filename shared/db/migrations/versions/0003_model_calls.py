@@ -1,13 +1,12 @@
 """The record of calls at model providers."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import sqlalchemy as sa
 from alembic import op
 
 revision: str = "0003"
-down_revision: str | None = "0002" if any(Path(__file__).parent.glob("0002_*.py")) else "0001"
+down_revision: str | None = "0002"
 branch_labels: Sequence[str] | None = None
 depends_on: Sequence[str] | None = None
 

@@ -45,6 +45,11 @@ def redis_version(url: str) -> Probed:
     return f"{facts.get('server_name', 'redis')} {facts.get('valkey_version', facts['redis_version'])}", None
 
 
+def server_version(url: str) -> Probed:
+    """Return what answers at the URL of a broker or of a Redis."""
+    return redis_version(url) if url.startswith(("redis", "valkey", "unix")) else tcp_answers(url)
+
+
 def tcp_answers(url: str) -> Probed:
     """Return the place of a server of another kind that takes connections."""
     try:

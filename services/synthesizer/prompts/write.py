@@ -1,0 +1,107 @@
+"""The calls "write" and "summarise", version 1: from evidence cards to the sentences of a section or of the summary."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import BaseModel, Field
+
+from services.synthesizer.prompts.cards import cards
+from shared.contracts.evidence import Evidence, Source
+from shared.guards.envelope import RULE, envelope_for
+
+VERSION = "write/1"
+
+_SENTENCES = """\
+- State only what the cards of a sentence state. Add nothing that you know from elsewhere; draw no conclusion; do not
+  compute, round or convert.
+- cards: the numbers of the cards that the sentence rests on; every sentence has at least one. Every figure, date, unit
+  and name in the sentence stands in one of these cards, written as it is there.
+- Each sentence is checked by itself and may be dropped: it has to be understood without the one before it, so name
+  what it is about instead of "it" or "this".
+- Where cards do not agree, give each side a sentence of its own and say that they differ. Never average.
+- Keep the doubt of a card: what it calls planned, estimated or claimed is not a fact.
+- No headings, links, footnotes or card numbers in the text."""
+
+INSTRUCTIONS = f"""\
+You write one section of a research report from numbered cards; each card is a passage of a source. Answer the questions
+of the section in plain, connected prose that reads well: what matters most first, paragraphs of two to five sentences,
+a list only where things stand side by side.
+
+{_SENTENCES}
+- Say nothing twice. Leave out what does not help to answer, and do not write about the cards or about what is missing.
+
+{RULE}
+"""
+
+SUMMARY_INSTRUCTIONS = f"""\
+You write the short answer and the summary of a research report from numbered cards; each card is a passage of a source.
+
+- short_answer: one sentence that answers the request as directly as the cards allow, the figure, date or name first.
+- summary: three to six sentences, at most two for each question, that a reader in a hurry needs, in plain prose.
+{_SENTENCES}
+
+{RULE}
+"""
+
+
+class Sentence(BaseModel):
+    """A sentence and the numbers of its cards."""
+
+    text: str
+    cards: list[int] = Field(default_factory=list)
+
+
+class Block(BaseModel):
+    """Sentences that are read in one go, or the items of a list."""
+
+    form: Literal["paragraph", "list"] = "paragraph"
+    sentences: list[Sentence]
+
+
+class SectionText(BaseModel):
+    """The answer to the call for a section."""
+
+    blocks: list[Block] = Field(default_factory=list)
+
+
+class SummaryText(BaseModel):
+    """The answer to the call for the summary."""
+
+    short_answer: Sentence | None = None
+    summary: list[Sentence] = Field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class WriteData:
+    """What the writer knows of a section; ``language`` None means that of the questions."""
+
+    report: str
+    heading: str
+    guidance: str
+    questions: Sequence[str]
+    language: str | None
+    as_of: str | None
+    sentences: int
+    """How many sentences it may have."""
+
+
+def write_input(instructions: str, data: WriteData, evidence: Sequence[Evidence], sources: Mapping[str, Source]) -> str:
+    """Return the data of the call: what the program knows, then the cards in an envelope."""
+    head = _head(data)
+    shown = cards(evidence, sources)
+    return f"{head}\n\nCards:\n{envelope_for(instructions, head, shown).wrap(shown)}\n"
+
+
+def _head(data: WriteData) -> str:
+    questions = "\n".join(f"{n}. {text}" for n, text in enumerate(data.questions, start=1))
+    lines = (
+        f"Report: {data.report}",
+        f"Section: {data.heading}",
+        f"Guidance: {data.guidance or 'none'}",
+        f"Language: {data.language or 'that of the questions'}",
+        f"As of: {data.as_of or 'now'}",
+        f"At most: {data.sentences} sentences",
+        f"Questions:\n{questions}",
+    )
+    return "\n".join(lines)
