@@ -9,7 +9,7 @@ from celery import Celery
 from redis import Redis
 
 from shared.adapters.cpu import ProcessCpu
-from shared.adapters.model.providers import Endpoint, Models, OnDemand, no_model
+from shared.adapters.model.providers import Endpoint, Models, OnDemand, Records, no_model
 from shared.config.settings import Settings, load_settings
 from shared.db.census import PostgresCensus
 from shared.db.content import PostgresBlobs, PostgresSnapshots
@@ -30,7 +30,7 @@ from shared.events.watch import RedisWatch
 from shared.observability.figures import Figures, open_figures, serve_figures
 from shared.observability.logging import set_up_logging
 from shared.ports.cpu import Cpu
-from shared.ports.model import ModelOf, Phase
+from shared.ports.model import ModelOf
 from shared.ports.observer import Observer
 from shared.queues.broker_census import count_broker
 from shared.queues.celery_app import WorkerLimits, build_app
@@ -41,6 +41,9 @@ from shared.queues.sweeper import Sweeper
 from shared.queues.worker import Worker, serve, worker_name
 
 HEARTBEATS_PER_LEASE = 4
+PATIENCE_S = 20.0
+PATIENCE_OF_REQUESTS_S = 2.0
+"""Somebody waits for the answer of a request: better to say soon that the database is away."""
 
 
 class SettingMissing(LeadlineError):
@@ -99,11 +102,12 @@ class GatewayParts:
     figures: Figures
 
 
-def open_storage(settings: Settings, pool_size: int) -> Storage:
-    """Connect to the database, lazily."""
+def open_storage(settings: Settings, pool_size: int, patience_s: float = PATIENCE_S) -> Storage:
+    """Connect to the database, lazily; a call is repeated for ``patience_s`` while the server is away."""
     if settings.database_url is None:
         raise SettingMissing("LEADLINE_DATABASE_URL")
-    transactions = Transactions(open_engine(settings.database_url.get_secret_value(), pool_size=pool_size))
+    engine = open_engine(settings.database_url.get_secret_value(), pool_size=pool_size)
+    transactions = Transactions(engine, patience_s=patience_s)
     limits = LedgerLimits(settings.lease_seconds, settings.max_running_runs)
     return Storage(
         transactions=transactions,
@@ -115,7 +119,11 @@ def open_storage(settings: Settings, pool_size: int) -> Storage:
         snapshots=PostgresSnapshots(transactions),
         blobs=PostgresBlobs(transactions),
         index=PostgresDocumentIndex(transactions),
-        controls=PostgresControls(transactions, web_search=settings.searxng_url is not None),
+        controls=PostgresControls(
+            transactions,
+            web_search=settings.searxng_url is not None,
+            max_running_runs=settings.max_running_runs,
+        ),
         reads=PostgresReadModel(transactions),
         sweep=PostgresSweep(transactions, limits),
         census=PostgresCensus(transactions),
@@ -144,7 +152,7 @@ def gateway_parts(settings: Settings) -> GatewayParts:
     set_up_logging(settings.log_level)
     figures = open_figures("gateway")
     broker = open_broker(settings, "gateway", figures.observer)
-    storage = open_storage(settings, pool_size=16)
+    storage = open_storage(settings, pool_size=16, patience_s=PATIENCE_OF_REQUESTS_S)
     keys = PostgresKeys(storage.transactions)
     return GatewayParts(storage, broker.signals, RedisWatch(broker.redis), keys, figures)
 
@@ -154,22 +162,15 @@ def open_keys(settings: Settings) -> PostgresKeys:
     return PostgresKeys(open_storage(settings, pool_size=1).transactions)
 
 
-def model_names(settings: Settings) -> dict[Phase, str] | None:
-    """Return the model of each phase, or None unless every phase has one."""
-    chosen = {phase: settings.model_for(phase) for phase in Phase}
-    named = {phase: name for phase, name in chosen.items() if name}
-    return named if len(named) == len(chosen) else None
-
-
-def open_models(settings: Settings, storage: Storage) -> tuple[ModelOf, Callable[[], None]]:
+def open_models(settings: Settings, storage: Storage, observer: Observer) -> tuple[ModelOf, Callable[[], None]]:
     """Return the models that steps may ask, and the function that frees what they hold; nothing is loaded yet."""
-    names = model_names(settings)
-    if names is None:
+    names = settings.model_names()
+    if not names:
         return no_model, lambda: None
     key = settings.openai_api_key
     provider = OnDemand("openai", Endpoint(settings.openai_base_url, key.get_secret_value() if key else None))
-    book = PostgresCallBook(storage.transactions)
-    return Models(provider, names, storage.receipts, book).of, provider.close
+    records = Records(storage.receipts, PostgresCallBook(storage.transactions), observer)
+    return Models(provider, names, records).of, provider.close
 
 
 def run_worker(
@@ -186,7 +187,7 @@ def run_worker(
     cpu = ProcessCpu(settings.cpu_processes)
     heartbeat = Heartbeat(storage.ledger, settings.lease_seconds / HEARTBEATS_PER_LEASE, observer=observer)
     runner = Runner(storage.ledger, broker.signals, heartbeat, handlers, worker_name(queue), observer)
-    model_of, close_models = open_models(settings, storage)
+    model_of, close_models = open_models(settings, storage, observer)
     deps = make_deps(WorkerParts(settings, storage, cpu, model_of))
 
     def close() -> None:

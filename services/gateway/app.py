@@ -5,9 +5,10 @@ from typing import cast
 from flask import Flask
 
 from services.gateway import doors, identity, measuring, problems
-from services.gateway.api import documents, events, health, plan, reference, report, runs
+from services.gateway.api import capabilities, documents, events, health, plan, reference, report, runs, sources
 from services.gateway.deps import Deps, Limits
 from services.gateway.hub import Hub
+from services.gateway.pages import errors, login, views
 
 __all__ = ["Deps", "Limits", "create_app", "hub_of"]
 
@@ -22,16 +23,21 @@ def create_app(deps: Deps) -> Flask:
     app.extensions[_HUB] = hub
     measuring.install(app, deps.observer)
     problems.install(app, deps.outages)
+    errors.install(app)
     doors.install(app, loopback_only=deps.loopback_only)
     identity.install(app, deps.keys, deps.local_owner)
     for blueprint in (
         runs.blueprint(deps),
         plan.blueprint(deps),
         events.blueprint(deps, hub),
+        sources.blueprint(deps),
         report.blueprint(deps),
         documents.blueprint(deps),
+        capabilities.blueprint(deps),
         health.blueprint(deps, hub),
         reference.blueprint(),
+        views.blueprint(deps),
+        login.blueprint(deps),
     ):
         app.register_blueprint(blueprint)
     return app

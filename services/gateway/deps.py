@@ -1,6 +1,7 @@
 """What the gateway is given: the ports it works through, and its limits."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from shared.domain.ids import LOCAL_OWNER, OwnerId
 from shared.ports.gateway import Controls, ReadModel
@@ -31,6 +32,16 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
+class Configured:
+    """What the operator has set up, to be told to whoever asks what there is."""
+
+    version: str = "0"
+    models: Mapping[str, str] = field(default_factory=dict)
+    """The model of each phase; empty without one."""
+    search_providers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Deps:
     """The gateway's ports; ``outages`` are the errors by which they say that the database cannot be reached."""
 
@@ -42,6 +53,9 @@ class Deps:
     local_owner: OwnerId = LOCAL_OWNER
     keys: Keys | None = None
     """Whose key is whose; None: everybody is the local owner."""
+    configured: Configured = Configured()
+    has_model: bool = False
+    """Whether a model is configured, so that the engine `llm` can answer."""
     loopback_only: bool = True
     """Whether the gateway listens on a loopback address, and therefore answers to loopback host names only."""
     outages: tuple[type[Exception], ...] = ()

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from services.gateway import rules
 from services.gateway.deps import Deps
+from shared.contracts.evidence import SourceDetail
 from shared.contracts.runs import ControlRequest, CreateRun, EditPlan, Ingest, Run
 from shared.domain.errors import IllegalAction, Invalid, NotFound, TooLarge
 from shared.domain.ids import OwnerId, RunId
@@ -16,7 +17,8 @@ def create_run(deps: Deps, owner: OwnerId, request: CreateRun, key: str | None) 
     """Create a run, or return the one that the same key made."""
     rules.check_as_of(request.as_of)
     request = request.model_copy(update={"objective": rules.check_objective(request.objective)})
-    run_id, committed = deps.controls.create_run(owner, request, key, rules.engine_for(request.engine))
+    engine = rules.engine_for(request.engine, has_model=deps.has_model)
+    run_id, committed = deps.controls.create_run(owner, request, key, engine)
     _send(deps, committed)
     return deps.reads.run(owner, run_id)
 
@@ -58,6 +60,23 @@ def add_documents(deps: Deps, owner: OwnerId, uploads: Sequence[Upload]) -> Inge
     return ingest
 
 
+def source(deps: Deps, owner: OwnerId, run_id: RunId, source_id: str) -> SourceDetail:
+    """Return one source of a run with what was found in it; raise `NotFound`."""
+    found = next((s for s in deps.reads.sources(owner, run_id) if s.source_id == source_id), None)
+    if found is None:
+        raise NotFound("The run has no such source.")
+    evidence = tuple(e for e in deps.reads.evidence(owner, run_id) if e.source_id == source_id)
+    return SourceDetail(**dict(found), evidence=evidence)
+
+
+def snapshot(deps: Deps, owner: OwnerId, run_id: RunId, source_id: str) -> str:
+    """Return the text that a run read from a source; raise `NotFound`, also when there is none."""
+    found = source(deps, owner, run_id, source_id)
+    if found.snapshot_sha256 is None:
+        raise NotFound(f"There is no text of this source: it is {found.status}.")
+    return deps.reads.snapshot_text(owner, found.snapshot_sha256)
+
+
 def checked_run_id(text: str) -> RunId:
     """Return the id of a run; raise `NotFound` for what cannot be one."""
     if not rules.looks_like_id(text):
@@ -76,3 +95,5 @@ def _send(deps: Deps, committed: Committed) -> None:
     """Send wake-ups and events, best effort: the sweeper and the streams find by themselves what gets lost."""
     deps.signals.wake(committed.wake_ups)
     deps.signals.publish(committed.events)
+    if committed.admit is not None:
+        _send(deps, deps.controls.admit(committed.admit))

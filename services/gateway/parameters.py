@@ -17,6 +17,13 @@ class NoParameters(Contract):
     """A route without parameters."""
 
 
+class HomeQuery(Contract):
+    """Which runs the page of runs lists; an empty status stands for all."""
+
+    status: RunStatus | Literal[""] | None = None
+    cursor: Opaque | None = None
+
+
 class RunsQuery(Contract):
     """Which runs to list, and how many at once."""
 

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 
 from pydantic import BaseModel
 
-from services.gateway.parameters import DocumentsQuery, EventsQuery, NoParameters, ReportQuery, RunsQuery
-from shared.contracts.evidence import Evidence, Fetch, Source
+from services.gateway.parameters import DocumentsQuery, EventsQuery, HomeQuery, NoParameters, ReportQuery, RunsQuery
+from shared.contracts.capabilities import Capabilities
+from shared.contracts.evidence import Evidence, Fetch, Source, SourceDetail
 from shared.contracts.report import Report
 from shared.contracts.runs import (
     ControlRequest,
@@ -22,6 +23,8 @@ from shared.contracts.runs import (
 
 RUNS = "/api/v1/research-runs"
 RUN = f"{RUNS}/{{run_id}}"
+SOURCE = f"{RUN}/sources/{{source_id}}"
+CAPABILITIES = "/api/v1/capabilities"
 DOCUMENTS = "/api/v1/documents"
 DOCUMENT = f"{DOCUMENTS}/{{document_id}}"
 
@@ -90,6 +93,15 @@ ROUTES: tuple[Route, ...] = (
     ),
     Route("GET", f"{RUN}/steps", "List the steps, oldest first.", 200, Answer(StepObject, "steps"), problems=(404,)),
     Route("GET", f"{RUN}/sources", "List the sources.", 200, Answer(Source, "sources"), problems=(404,)),
+    Route("GET", SOURCE, "Show a source and what was found in it.", 200, Answer(SourceDetail), problems=(404,)),
+    Route(
+        "GET",
+        f"{SOURCE}/snapshot",
+        "Show the text that was read; evidence counts its code points.",
+        200,
+        Answer(media=("text/plain",)),
+        problems=(404,),
+    ),
     Route("GET", f"{RUN}/evidence", "List the evidence.", 200, Answer(Evidence, "evidence"), problems=(404,)),
     Route("GET", f"{RUN}/fetches", "Show the fetch log.", 200, Answer(Fetch, "fetches"), problems=(404,)),
     Route(
@@ -132,6 +144,7 @@ ROUTES: tuple[Route, ...] = (
     Route("GET", DOCUMENTS, "List documents, newest first.", 200, Answer(DocumentPage), query=DocumentsQuery),
     Route("GET", DOCUMENT, "Show a document.", 200, Answer(Document), problems=(404,)),
     Route("DELETE", DOCUMENT, "Remove a document from the library.", 204, problems=(403, 404)),
+    Route("GET", CAPABILITIES, "Show what this installation is configured for.", 200, Answer(Capabilities)),
     Route("GET", "/healthz", "Tell whether the process lives.", 200, _ANY_JSON),
     Route("GET", "/readyz", "Tell whether the database answers and its schema is current.", 200, _ANY_JSON),
     Route("GET", "/metrics", "Show figures about this process.", 200, Answer(media=("text/plain",))),
@@ -139,4 +152,17 @@ ROUTES: tuple[Route, ...] = (
     Route("GET", "/docs", "This description as a page.", 200, Answer(media=("text/html",))),
 )
 
-BY_METHOD_AND_PATH: Mapping[tuple[str, str], Route] = {(route.method, route.path): route for route in ROUTES}
+_PAGE = Answer(media=("text/html",))
+
+PAGES: tuple[Route, ...] = (
+    Route("GET", "/", "Runs, and the form for a new one.", 200, _PAGE, query=HomeQuery),
+    Route("GET", "/runs/{run_id}", "One run: plan, progress, sources, report.", 200, _PAGE),
+    Route("GET", "/documents", "The library.", 200, _PAGE, query=DocumentsQuery),
+    Route("GET", "/login", "The form that asks for a key.", 200, _PAGE),
+    Route("POST", "/login", "Sign a browser in.", 204),
+    Route("DELETE", "/login", "Sign a browser out.", 204),
+    Route("GET", "/static/{tag}/{name}", "Scripts and styles of the pages.", 200),
+)
+"""What the web pages consist of; they are for people and no part of the API's description."""
+
+BY_METHOD_AND_PATH: Mapping[tuple[str, str], Route] = {(route.method, route.path): route for route in (*ROUTES, *PAGES)}

@@ -9,8 +9,6 @@ from shared.domain.errors import Invalid
 from shared.domain.states import Action, RunStatus, is_final
 from shared.domain.text import clean
 
-DEFAULT_ENGINE = "extractive"
-
 LARGEST_NAME = 255
 LARGEST_KEY = 200
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -22,9 +20,17 @@ _APPROVED = frozenset(
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
-def engine_for(asked: str) -> str:
-    """Return the engine that answers a request for ``asked``."""
-    return DEFAULT_ENGINE if asked == "auto" else asked
+def engine_for(asked: str, *, has_model: bool) -> str:
+    """Return the engine that answers a request for ``asked``; raise `Invalid` when it lacks the model it needs."""
+    if asked == "llm" and not has_model:
+        raise Invalid(
+            "The engine llm needs a model and none is configured: set LEADLINE_MODEL (and OPENAI_BASE_URL or "
+            "OPENAI_API_KEY), or ask for the engine extractive.",
+            field="engine",
+        )
+    if asked == "auto":
+        return "llm" if has_model else "extractive"
+    return asked
 
 
 def looks_like_id(text: str) -> bool:

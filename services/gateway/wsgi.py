@@ -19,9 +19,11 @@ from granian.constants import HTTPModes, Interfaces
 from granian.log import LogLevels
 
 from services.gateway.app import Deps, Limits, create_app, hub_of
+from services.gateway.deps import Configured
 from services.gateway.hub import Hub
 from services.gateway.rules import is_loopback, needs_keys
 from shared.config.settings import Settings, load_settings
+from shared.config.version import project_version
 from shared.observability.figures import announced
 
 TARGET = "services.gateway.wsgi:application"
@@ -45,6 +47,8 @@ def application() -> Flask:
         watch=parts.watch,
         keys=parts.keys if needs_keys(settings.auth, settings.gateway_host) else None,
         limits=limits_of(settings),
+        configured=configured_by(settings),
+        has_model=bool(settings.model_names()),
         loopback_only=is_loopback(settings.gateway_host),
         outages=(DatabaseUnreachable,),
         observer=parts.figures.observer,
@@ -61,6 +65,12 @@ def limits_of(settings: Settings) -> Limits:
     return Limits(
         max_document_bytes=settings.max_document_bytes, max_streams=max(threads - SPARE_THREADS, threads // 2)
     )
+
+
+def configured_by(settings: Settings) -> Configured:
+    """Return what is set up, as it is told to whoever asks what there is."""
+    models = {str(phase): name for phase, name in settings.model_names().items()}
+    return Configured(project_version(), models, ("searxng",) if settings.searxng_url else ())
 
 
 def watch_for_end(hub: Hub) -> None:

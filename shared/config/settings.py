@@ -8,6 +8,8 @@ from typing import Literal
 from pydantic import AliasChoices, Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from shared.domain.phases import Phase
+
 
 def _default_home() -> Path:
     """Return the user's data folder for Leadline, as the platform has it."""
@@ -78,10 +80,11 @@ class Settings(BaseSettings):
     model_writer: str | None = Field(default=None, description="Another model for writing.")
     model_verifier: str | None = Field(default=None, description="Another model for checking sentences.")
 
-    def model_for(self, phase: str) -> str | None:
-        """Return the name of the model of a phase (planner, decision, extractor, writer, verifier)."""
-        chosen: str | None = getattr(self, f"model_{phase}")
-        return chosen or self.model
+    def model_names(self) -> dict[Phase, str]:
+        """Return the model of each phase; nothing unless every phase has one."""
+        chosen: dict[Phase, str | None] = {phase: getattr(self, f"model_{phase}") or self.model for phase in Phase}
+        named = {phase: name for phase, name in chosen.items() if name}
+        return named if len(named) == len(chosen) else {}
 
 
 def load_settings() -> Settings:

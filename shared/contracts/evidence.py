@@ -118,6 +118,12 @@ class Evidence(Stored):
     in_scope: bool = True
 
 
+class SourceDetail(Source):
+    """A source with what was found in it, in the order of its text."""
+
+    evidence: tuple[Evidence, ...]
+
+
 class Contradiction(Stored):
     """Evidence that does not agree: same subject and measure, incompatible values."""
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field
 
-from shared.contracts.base import Contract
+from shared.contracts.base import Contract, Stored
 from shared.contracts.plan import Endpoint, Plan
 from shared.domain.budget import Depth
 from shared.domain.errors import NotAllowed
@@ -150,7 +150,7 @@ class ControlRequest(Contract):
     limits: dict[str, int] | None = None
 
 
-class RunUsage(Contract):
+class RunUsage(Stored):
     """What a run has used so far."""
 
     iterations: int = 0
@@ -167,7 +167,7 @@ class RunUsage(Contract):
     by_phase: dict[str, dict[str, int]] = Field(default_factory=dict)
 
 
-class RunCounts(Contract):
+class RunCounts(Stored):
     """How much a run has found so far."""
 
     sources: int = 0
@@ -177,7 +177,7 @@ class RunCounts(Contract):
     contradictions: int = 0
 
 
-class Run(Contract):
+class Run(Stored):
     """The run object of the API."""
 
     run_id: str
@@ -207,14 +207,14 @@ class Run(Contract):
     completed_at: datetime | None
 
 
-class RunPage(Contract):
+class RunPage(Stored):
     """One page of a list of runs; ``next_cursor`` asks for the following one."""
 
     runs: tuple[Run, ...]
     next_cursor: str | None
 
 
-class Document(Contract):
+class Document(Stored):
     """A document of the owner."""
 
     document_id: str
@@ -229,21 +229,21 @@ class Document(Contract):
     created_at: datetime
 
 
-class DocumentPage(Contract):
+class DocumentPage(Stored):
     """One page of a list of documents."""
 
     documents: tuple[Document, ...]
     next_cursor: str | None
 
 
-class Ingest(Contract):
+class Ingest(Stored):
     """The answer to an upload: the run that reads the documents, and their ids in the order of the files."""
 
     run_id: str
     document_ids: tuple[str, ...]
 
 
-class Problem(Contract):
+class Problem(Stored):
     """An error as RFC 9457 problem details."""
 
     type: str
@@ -255,7 +255,7 @@ class Problem(Contract):
     current_version: int | None = None
 
 
-class StepObject(Contract):
+class StepObject(Stored):
     """A step as people see it."""
 
     step_id: str

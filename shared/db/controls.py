@@ -14,9 +14,10 @@ from shared.domain.ids import OwnerId
 class PostgresControls(PostgresRunCreation, PostgresRunControls, PostgresDocumentControls):
     """See `shared.ports.gateway.Controls`."""
 
-    def __init__(self, transactions: Transactions, *, web_search: bool = False) -> None:
+    def __init__(self, transactions: Transactions, *, web_search: bool = False, max_running_runs: int = 4) -> None:
         """Take ``web_search`` as whether a provider for searches of the web is configured."""
-        super().__init__(transactions, web_search=web_search)
+        self._transactions, self._web_search = transactions, web_search
+        self._max_running_runs = max_running_runs
 
 
 def ensure_owner(session: Session, owner_id: OwnerId) -> None:

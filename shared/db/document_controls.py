@@ -24,8 +24,7 @@ from shared.ports.ledger import Committed
 class PostgresDocumentControls:
     """The part of `shared.ports.gateway.Controls` that is about documents."""
 
-    def __init__(self, transactions: Transactions) -> None:
-        self._transactions = transactions
+    _transactions: Transactions
 
     def add_documents(self, owner_id: OwnerId, uploads: Sequence[Upload]) -> tuple[Ingest, Committed]:
         """Keep files and start the ingest run that reads them; a file that is known already is not read again."""

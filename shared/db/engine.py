@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from sqlalchemy import Engine, create_engine
 from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.orm import Session
 
 from shared.domain.errors import LeadlineError
@@ -67,6 +68,8 @@ class Transactions:
             try:
                 with Session(self._engine, expire_on_commit=False) as session, session.begin():
                     return work(session)
+            except PoolTimeoutError as error:
+                raise DatabaseUnreachable("all connections are in use") from error
             except DBAPIError as error:
                 if not _worth_repeating(error):
                     raise

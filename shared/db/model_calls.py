@@ -14,14 +14,11 @@ from shared.db.progress import BUDGET_MARKS
 from shared.db.tables import ModelCallRow, RunRow, StepRow
 from shared.db.views import elapsed_s, load_limits
 from shared.domain.errors import BudgetExhausted, RateLimited, Transient
+from shared.domain.phases import RESEARCH_PHASES, Phase
 from shared.domain.spending import SPEND_LIMITS, Spend, allowance, room, worst_case
 from shared.domain.states import RunStatus, StepStatus, is_final
 from shared.ports.completions import Call, Reply
 from shared.ports.ledger import Lease
-from shared.ports.model import Phase
-
-RESEARCH_PHASES = frozenset({Phase.PLANNER, Phase.DECISION, Phase.EXTRACTOR})
-"""The phases that leave the rest of a limit to synthesis."""
 
 BUSY_S = 1.0
 """How long to put off a call that fits only when calls under way turn out smaller than feared."""

@@ -6,9 +6,9 @@ from sqlalchemy import ColumnElement, and_, case, exists, func, select
 from sqlalchemy.orm import Session
 
 from shared.db.tables import ModelCallRow, StepRow
+from shared.domain.phases import Phase
 from shared.domain.spending import SPEND_LIMITS, Spend
 from shared.domain.states import StepStatus
-from shared.ports.model import Phase
 
 OPEN, DONE, FAILED, REFUSED = "open", "done", "failed", "refused"
 """How a call stands: under way, answered, ended without an answer, refused by the provider before any work."""

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from shared.contracts.plan import Plan
 from shared.contracts.runs import ControlRequest, CreateRun
 from shared.db.engine import Transactions
-from shared.db.ledger import database_now, lock_run
+from shared.db.ledger import admit, database_now, lock_run
 from shared.db.outbox import Outbox
 from shared.db.progress import end_open_steps, insert_step, progress, set_status
 from shared.db.tables import CandidacyRow, IterationRow, PlanRow, RequestRow, RunRow, StatementRow, StepRow
@@ -38,8 +38,8 @@ Control = Callable[[Session, RunRow, Outbox, ControlRequest], None]
 class PostgresRunControls:
     """The part of `shared.ports.gateway.Controls` that changes runs."""
 
-    def __init__(self, transactions: Transactions) -> None:
-        self._transactions = transactions
+    _transactions: Transactions
+    _max_running_runs: int
 
     def act(self, owner_id: OwnerId, run_id: RunId, control: ControlRequest) -> Committed:
         """Carry out an action that the run's status allows; say so in the run's events."""
@@ -73,6 +73,10 @@ class PostgresRunControls:
             run.updated_at = outbox.now
 
         return self._on_run(owner_id, run_id, work)
+
+    def admit(self, owner_id: OwnerId) -> Committed:
+        """Start the owner's oldest queued runs as far as its limit allows."""
+        return self._transactions.run(lambda session: admit(session, owner_id, self._max_running_runs))
 
     def delete_run(self, owner_id: OwnerId, run_id: RunId) -> None:
         """Remove every row of the run; a worker that still holds a step of it finds nothing to record to."""

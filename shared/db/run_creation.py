@@ -37,8 +37,8 @@ class _NewRun:
 class PostgresRunCreation:
     """The part of `shared.ports.gateway.Controls` that makes runs."""
 
-    def __init__(self, transactions: Transactions, *, web_search: bool = False) -> None:
-        self._transactions, self._web_search = transactions, web_search
+    _transactions: Transactions
+    _web_search: bool
 
     def create_run(
         self, owner_id: OwnerId, request: CreateRun, key: str | None, engine: str

@@ -13,8 +13,9 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_late
 
 from shared.contracts.events import Event
 from shared.domain.kinds import QUEUES
+from shared.domain.phases import Phase
 from shared.domain.states import FINAL_RUN, RunStatus, StepKind
-from shared.ports.model import Phase, TokenUsage
+from shared.ports.model import TokenUsage
 from shared.ports.observer import Answered, BrokerCensus, LedgerCensus
 
 PREFIX = "leadline_"

@@ -10,8 +10,9 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, Protocol
 
 from shared.domain.ids import sha256_hex
+from shared.domain.phases import Phase
 from shared.ports.ledger import Lease
-from shared.ports.model import Phase, TokenUsage
+from shared.ports.model import TokenUsage
 
 
 @dataclass(frozen=True, slots=True)

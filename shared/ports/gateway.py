@@ -38,6 +38,10 @@ class Controls(Protocol):
         """Replace the plan by a new version; raise `NotFound`, `IllegalAction`, `StaleVersion`."""
         ...
 
+    def admit(self, owner_id: OwnerId) -> Committed:
+        """Start the owner's oldest queued runs as far as its limit allows."""
+        ...
+
     def delete_run(self, owner_id: OwnerId, run_id: RunId) -> None:
         """Cancel and fence the run, then remove every row of it."""
         ...

@@ -2,24 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Generic, Protocol, TypeVar
 
 from pydantic import BaseModel
 
+from shared.domain.phases import Phase
 from shared.ports.ledger import Lease
 
 Answer = TypeVar("Answer", bound=BaseModel)
-
-
-class Phase(StrEnum):
-    """What a call is for; each phase may have a model of its own."""
-
-    PLANNER = "planner"
-    DECISION = "decision"
-    EXTRACTOR = "extractor"
-    WRITER = "writer"
-    VERIFIER = "verifier"
 
 
 @dataclass(frozen=True, slots=True)

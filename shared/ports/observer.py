@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from shared.contracts.events import Event
+from shared.domain.phases import Phase
 from shared.domain.states import StepKind
-from shared.ports.model import Phase, TokenUsage
+from shared.ports.model import TokenUsage
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from shared.domain.errors import LeadlineError
 from shared.domain.kinds import QUEUES
 from shared.ports.observer import BrokerCensus
 
+REDIS = "redis"
 KEEPS_ALL = "noeviction"
 NOT_FOUND = "404"
 
@@ -26,16 +27,24 @@ def count_broker(app: Celery) -> BrokerCensus:
     """Ask the broker of an application; raises `BrokerSilent`."""
     with app.connection_for_read() as connection:
         try:
-            queues = {queue: _length(connection, queue) for queue in QUEUES}
-            memory = _memory(connection)
             name = str(connection.transport.driver_type)
+            if name == REDIS:
+                return _count_redis(connection)
+            return BrokerCensus(name, {queue: _length(connection, queue) for queue in QUEUES})
         except (*connection.connection_errors, *connection.channel_errors) as error:
             raise BrokerSilent(str(error)) from error
-    return BrokerCensus(name, queues, _ratio(memory), _evicts(memory))
+
+
+def _count_redis(connection: Connection) -> BrokerCensus:
+    with connection.channel() as channel:  # type: ignore[no-untyped-call]
+        client = channel.client  # it knows the prefix of our keys; priorities, each a list of its own, are not used
+        queues = {queue: client.llen(queue) for queue in QUEUES}
+        memory = client.info("memory")
+    return BrokerCensus(REDIS, queues, _ratio(memory), _evicts(memory))
 
 
 def _length(connection: Connection, queue: str) -> int:
-    """Return the messages of a queue; one that the broker does not know, such as an empty list of Redis, has none."""
+    """Return the messages of a queue; one that the broker does not know has none."""
     with connection.channel() as channel:  # type: ignore[no-untyped-call]
         try:
             return int(channel.queue_declare(queue=queue, passive=True).message_count)
@@ -43,15 +52,6 @@ def _length(connection: Connection, queue: str) -> int:
             if str(error.reply_code) != NOT_FOUND:
                 raise
             return 0
-
-
-def _memory(connection: Connection) -> Mapping[str, Any]:
-    """Return what Redis says of its memory; nothing for another broker."""
-    if connection.transport.driver_type != "redis":
-        return {}
-    with connection.channel() as channel:  # type: ignore[no-untyped-call]
-        facts: Mapping[str, Any] = channel.client.info("memory")
-        return facts
 
 
 def _ratio(memory: Mapping[str, Any]) -> float | None:

@@ -39,7 +39,7 @@ class Stage:
         limits = LedgerLimits(self.lease_s, self.max_running)
         self.ledger = PostgresLedger(self.transactions, limits)
         self.sweep = PostgresSweep(self.transactions, limits)
-        self.controls = PostgresControls(self.transactions)
+        self.controls = PostgresControls(self.transactions, max_running_runs=self.max_running)
         self.reads = PostgresReadModel(self.transactions)
         self.materials = PostgresMaterials(self.transactions)
         self.snapshots = PostgresSnapshots(self.transactions)

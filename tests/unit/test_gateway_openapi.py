@@ -6,7 +6,7 @@ import re
 from services.gateway import openapi
 from services.gateway.app import create_app
 from services.gateway.problems import KINDS
-from services.gateway.routes import ROUTES
+from services.gateway.routes import PAGES, ROUTES
 from shared.domain import errors
 from tests.fakes.gateway import Desk, fake_deps
 
@@ -14,7 +14,7 @@ DOCUMENT = openapi.document()
 
 
 def test_every_route_is_described_and_every_description_is_a_route() -> None:
-    """Paths and methods of the application and of the document are the same."""
+    """Paths and methods of the application are those of the document, and the pages, which are for people."""
     app = create_app(fake_deps(Desk()))
     served = {
         (method.lower(), re.sub(r"<(\w+)>", r"{\1}", rule.rule))
@@ -22,7 +22,7 @@ def test_every_route_is_described_and_every_description_is_a_route() -> None:
         for method in (rule.methods or set()) - {"HEAD", "OPTIONS"}
     }
     described = {(method, path) for path, operations in DOCUMENT["paths"].items() for method in operations}
-    assert served == described
+    assert served == described | {(route.method.lower(), route.path) for route in PAGES}
 
 
 def test_every_reference_resolves() -> None:

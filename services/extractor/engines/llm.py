@@ -8,10 +8,11 @@ from services.extractor.windows import Window, best_windows
 from shared.domain.claims import claim_key
 from shared.domain.evidence import MAX_EXCERPT_CHARS, gives_orders
 from shared.domain.numbers import Quantity, quantities
+from shared.domain.phases import Phase
 from shared.domain.rank import coverage
 from shared.domain.text import content_terms
 from shared.ports.cpu import Cpu, CpuLimits
-from shared.ports.model import Model, ModelRequest, Phase
+from shared.ports.model import Model, ModelRequest
 
 EXTRACT_TOKENS = 4000
 DEADLINE_S = 150.0

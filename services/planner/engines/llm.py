@@ -9,8 +9,9 @@ from services.planner.prompts import plan as planning
 from services.planner.proposals import plan_of
 from services.planner.rules import Proposal, endpoints_of, spread
 from shared.contracts.plan import Plan
+from shared.domain.phases import Phase
 from shared.ports.materials import RunFacts
-from shared.ports.model import Model, ModelRequest, Phase
+from shared.ports.model import Model, ModelRequest
 
 PLAN_TOKENS = 4000
 DECIDE_TOKENS = 3000

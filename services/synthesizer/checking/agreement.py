@@ -14,7 +14,7 @@ from services.synthesizer.rendering.bundle import FETCHES, REPORT, REPORT_HTML, 
 from services.synthesizer.rendering.html import render_html
 from services.synthesizer.rendering.markdown import render_markdown
 from services.synthesizer.rules.assembly import rate, source_mix
-from services.synthesizer.rules.citing import all_statements, cited_ids, number, statements_of
+from services.synthesizer.rules.citing import all_statements, cited_ids, number
 from services.synthesizer.rules.confidence import confidence_of, contested_evidence
 from shared.contracts.report import Report, Statement, VerdictRow
 
@@ -80,10 +80,9 @@ def _statement_faults(contents: Contents, stands: Mapping[str, Statement]) -> It
             yield Fault(REPORT, "other_text", f"{statement.id} does not have the text that was checked.")
         if row.evidence_ids != statement.evidence_ids:
             yield Fault(REPORT, "other_evidence", f"{statement.id} does not cite the evidence that was checked.")
-    written = {s.id for section in contents.report.sections for block in section.blocks for s in statements_of(block)}
     for row in contents.verdicts:
-        if row.emitted and row.statement_id not in written:
-            yield Fault(VERDICTS, "not_in_report", f"{row.statement_id} is emitted, but in no section of the report.")
+        if row.emitted and row.statement_id not in stands:
+            yield Fault(VERDICTS, "not_in_report", f"{row.statement_id} is emitted, but nowhere in the report.")
 
 
 def _verdict_faults(rows: list[VerdictRow], stands: Mapping[str, Statement], context: GateContext) -> Iterator[Fault]:

@@ -16,8 +16,9 @@ from shared.contracts.plan import Plan
 from shared.contracts.report import Draft, Statement, VerdictRow
 from shared.domain.budget import Depth
 from shared.domain.errors import BudgetExhausted, InvalidAnswer, Transient
+from shared.domain.phases import Phase
 from shared.ports.cpu import Cpu, CpuLimits
-from shared.ports.model import Answer, Model, ModelRequest, Phase
+from shared.ports.model import Answer, Model, ModelRequest
 
 WRITE_TOKENS = 4000
 VERIFY_TOKENS = 3000

@@ -234,8 +234,15 @@ def _course(material: Material) -> Course:
         published_later=sum(published_after(s.published_at, material.as_of) for s in read),
         undated=sum(s.published_at is None for s in read),
         stop_reason=material.stop_reason,
-        verifier=f"{VERIFIER} {VERIFIER_VERSION}",
+        verifier=" or ".join(verifiers(material.verdicts)) or f"{VERIFIER} {VERIFIER_VERSION}",
     )
+
+
+def verifiers(rows: Sequence[VerdictRow]) -> list[str]:
+    """Return who let sentences pass: the program's own check first, then models by name and version."""
+    own = f"{VERIFIER} {VERIFIER_VERSION}"
+    passed = {f"{row.verifier} {row.verifier_version}" for row in rows if row.emitted}
+    return [name for name in (own, *sorted(passed - {own})) if name in passed]
 
 
 def _class_of(source: Source) -> str:

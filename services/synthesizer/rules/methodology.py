@@ -8,6 +8,7 @@ from shared.domain import stopping
 
 _ENGINES = {
     "extractive": "Every finding is a sentence of a source, word for word; no language model wrote or judged it.",
+    "llm": "A language model planned, chose passages and wrote; the figures and names of every sentence stand in them.",
 }
 _LIMITS = {
     "elapsed_s": "time",
@@ -15,6 +16,10 @@ _LIMITS = {
     "searches": "searches",
     "fetches": "sources",
     "run_chars": "text to read",
+    "model_calls": "calls to the model",
+    "verification_calls": "checks by the model",
+    "input_tokens": "text for the model to read",
+    "output_tokens": "text for the model to write",
 }
 _STOPS = {
     stopping.FINISHED: "every required question had evidence",

@@ -9,6 +9,7 @@ from shared.domain.errors import InvalidAnswer, Permanent, RateLimited, StepErro
 from shared.ports.completions import Call, CallBook, Completions, Reply
 from shared.ports.ledger import Lease, Receipts
 from shared.ports.model import TokenUsage
+from shared.ports.observer import Observer
 
 
 class Receipted:
@@ -31,8 +32,8 @@ class Receipted:
 class Booked:
     """Reserves the worst case of a call before it is made, and books what it used after."""
 
-    def __init__(self, inner: Completions, book: CallBook, lease: Lease) -> None:
-        self._inner, self._book, self._lease = inner, book, lease
+    def __init__(self, inner: Completions, book: CallBook, lease: Lease, observer: Observer) -> None:
+        self._inner, self._book, self._lease, self._observer = inner, book, lease, observer
 
     def complete(self, call: Call) -> Reply:
         """Return the reply to one call; raises `BudgetExhausted` without making it when it does not fit."""
@@ -42,9 +43,11 @@ class Booked:
             reply = self._inner.complete(call)
         except StepError as error:
             self._book.fail(call_id, error.code, charged=not _refused(error))
+            self._observer.asked(call.phase, error.code, None)
             raise
         reply = replace(reply, latency_s=time.monotonic() - started)
         self._book.settle(call_id, reply)
+        self._observer.asked(call.phase, reply.finish, reply.usage)
         return reply
 
 

@@ -8,9 +8,11 @@ from typing import Protocol
 from shared.adapters.model.decorators import Booked, Receipted
 from shared.adapters.model.structured import Names, StructuredModel
 from shared.domain.errors import MODEL_REFUSED, Permanent
+from shared.domain.phases import Phase
 from shared.ports.completions import Call, CallBook, Completions, Reply
 from shared.ports.ledger import Lease, Receipts
-from shared.ports.model import Answer, Model, ModelAnswer, ModelRequest, Phase
+from shared.ports.model import Answer, Model, ModelAnswer, ModelRequest
+from shared.ports.observer import UNOBSERVED, Observer
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,17 +65,26 @@ class OnDemand:
             provider.close()
 
 
+@dataclass(frozen=True, slots=True)
+class Records:
+    """Where calls are recorded: proof that they were made, what they used, and what an operator sees."""
+
+    receipts: Receipts
+    book: CallBook
+    observer: Observer = UNOBSERVED
+
+
 class Models:
     """Gives each step its model: with its receipts, on its run's account."""
 
-    def __init__(self, provider: Completions, names: Mapping[Phase, str], receipts: Receipts, book: CallBook) -> None:
-        self._provider, self._receipts, self._book = provider, receipts, book
+    def __init__(self, provider: Completions, names: Mapping[Phase, str], records: Records) -> None:
+        self._provider, self._records = provider, records
         self._names = Names(dict(names), set())
 
     def of(self, lease: Lease) -> Model:
         """Return the model as the holder of a lease may use it."""
-        booked = Booked(self._provider, self._book, lease)
-        return StructuredModel(Receipted(booked, self._receipts, lease), self._names)
+        booked = Booked(self._provider, self._records.book, lease, self._records.observer)
+        return StructuredModel(Receipted(booked, self._records.receipts, lease), self._names)
 
 
 class NoModel:

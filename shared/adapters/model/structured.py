@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from shared.adapters.model.answers import Unreadable, read_answer
 from shared.adapters.model.wording import ONLY_JSON, REPAIR
 from shared.domain.errors import InvalidAnswer, RequestRejected
+from shared.domain.phases import Phase
 from shared.ports.completions import Call, Completions, Message, Reply
-from shared.ports.model import Answer, ModelAnswer, ModelRequest, Phase, TokenUsage
+from shared.ports.model import Answer, ModelAnswer, ModelRequest, TokenUsage
 
 REPAIRED_CHARS = 20_000
 """How much of a bad answer is shown to the model again."""

@@ -1,0 +1,145 @@
+"""Visits to sites: every hop takes the slot of its own site, and a page's hop also asks policy and robots.txt first."""
+
+from services.fetcher.deps import Web
+from services.fetcher.net.messages import FetchLimits, FetchRequest
+from services.fetcher.robots import MAX_ROBOTS_BYTES, Meaning, RobotsRules, meaning_of
+from services.fetcher.times import max_age_s, retry_after_s
+from shared.contracts.runs import SourcePolicy
+from shared.domain.errors import LimitExceeded, NotAllowed, RateLimited, StepError
+from shared.domain.urls import Url, parse_url, within
+from shared.guards.sites import site_key
+from shared.ports.sites import Busy, RobotsEntry, Visitor
+
+HOLD_S = 45.0
+"""For how long a slot is taken: longer than any fetch may last, waiting in place included."""
+
+ROBOTS_KEPT_S = 24 * 3600.0
+ROBOTS_KEPT_AT_LEAST_S = 60.0
+ROBOTS_RETRY_S = 5.0
+"""When an origin is asked again whose robots.txt could not be had for the first time."""
+ROBOTS_UNREACHABLE_S = 600.0
+"""When it is asked again after that."""
+ROBOTS_TRIES = 2
+
+MAX_REST_S = 3600.0
+"""The longest rest that a site is given for a Retry-After header."""
+
+_ROBOTS_LIMITS = FetchLimits(silence_s=10, total_s=15, body_bytes=MAX_ROBOTS_BYTES)
+_OF_THE_HOST = ("ip_", "host_", "port_", "dns_unknown_host", "tls_")
+"""Codes of errors that a page of the same host would end in too."""
+
+
+class SiteVisit:
+    """A gate that takes the slot of each hop's site. ``slot`` names one slot for all hops instead, for a provider."""
+
+    def __init__(self, web: Web, visitor: Visitor, slot: str | None = None) -> None:
+        self._web, self._visitor, self._slot = web, visitor, slot
+        self._held: tuple[str, float] | None = None
+        self.hops: tuple[Url, ...] = ()
+        """The addresses asked so far."""
+
+    def enter(self, url: Url, earlier: tuple[Url, ...]) -> None:
+        """Take the slot, or raise `RateLimited` with the time to come back."""
+        self.take(url, earlier, self._web.delay_s)
+
+    def leave(self, url: Url, since_sent_s: float | None) -> None:
+        """Free the slot."""
+        if self._held is not None:
+            site, delay_s = self._held
+            self._web.slots.release(site, self._visitor, delay_s=delay_s, since_sent_s=since_sent_s)
+            self._held = None
+
+    def take(self, url: Url, earlier: tuple[Url, ...], delay_s: float) -> None:
+        """Take the slot and wait for the start, which is near."""
+        site = self._slot or site_key(url.host)
+        got = self._web.slots.take(site, self._visitor, delay_s=delay_s, hold_s=HOLD_S)
+        if isinstance(got, Busy):
+            raise RateLimited("site_busy", f"{site} is being asked by others.", got.after_s)
+        self._held = (site, delay_s)
+        self.hops = (*earlier, url)
+        self._web.sleep(got.wait_s)
+
+
+class PageVisit(SiteVisit):
+    """The gate of a page: the run's policy and the origin's robots.txt are asked before the slot is taken.
+
+    ``given`` is the host of an address that came with the request; its own site is then allowed.
+    """
+
+    def __init__(self, web: Web, visitor: Visitor, policy: SourcePolicy, given: str | None) -> None:
+        super().__init__(web, visitor)
+        self._policy, self._given = policy, given
+        self.robots: str | None = None
+        """What robots.txt said of the last hop."""
+
+    def enter(self, url: Url, earlier: tuple[Url, ...]) -> None:
+        """Raise `NotAllowed` for what policy or robots.txt forbid, `RateLimited` while the site is busy."""
+        judge_domain(url.host, self._policy, self._given)
+        self.robots = "unreachable"
+        rules = robots_rules(self._web, url, self._visitor)
+        if not rules.allows(url):
+            self.robots = "disallowed"
+            raise NotAllowed("robots_disallowed", f"The robots.txt of {url.netloc} does not allow {url.path}.")
+        self.robots = "allowed"
+        self.take(url, earlier, max(self._web.delay_s, rules.crawl_delay_s or 0.0))
+
+
+def judge_domain(host: str, policy: SourcePolicy, given: str | None) -> None:
+    """Raise `NotAllowed` for a host that the run's policy does not let be read."""
+    if within(host, policy.web.excluded_domains):
+        raise NotAllowed("domain_excluded", f"The run's policy excludes {host}.")
+    if policy.web_mode == "none" and given is None:
+        raise NotAllowed("web_not_allowed", "The run's policy keeps it off the web.")
+    if not policy.allows_host(host, given):
+        raise NotAllowed("domain_not_allowed", f"{host} is not among the domains that the run's policy allows.")
+
+
+def robots_rules(web: Web, url: Url, visitor: Visitor) -> RobotsRules:
+    """Return the rules of the address's origin, asked for if the cache has none.
+
+    Raises `RateLimited` when the site is busy or its robots.txt could not be had yet, `NotAllowed` when it still cannot.
+    """
+    entry = web.robots.find(url.origin)
+    cause = "it could not be had a moment ago"
+    if entry is None or entry.fresh_s <= 0:
+        entry, cause = _ask(web, url, visitor, entry.failures if entry else 0)
+    meaning = meaning_of(entry.status)
+    if meaning is not Meaning.CLOSED:
+        return RobotsRules(entry.body if meaning is Meaning.RULES else b"", web.agent)
+    detail = f"The robots.txt of {url.netloc} cannot be had ({cause}), which forbids everything."
+    if entry.failures < ROBOTS_TRIES:
+        raise RateLimited("robots_unreachable", detail, entry.fresh_s)
+    raise NotAllowed("robots_unreachable", detail)
+
+
+def _ask(web: Web, url: Url, visitor: Visitor, failures: int) -> tuple[RobotsEntry, str]:
+    """Ask an origin for its robots.txt and keep the answer; return it and, when there was none, why."""
+    gate = SiteVisit(web, visitor)
+    request = FetchRequest(parse_url(f"{url.origin}/robots.txt"), accept="text/plain", limits=_ROBOTS_LIMITS, cut=True)
+    try:
+        fetched = web.fetch(request, gate)
+    except RateLimited:
+        raise
+    except LimitExceeded as error:
+        status = 404 if error.code == "redirect_too_many" else None  # RFC 9309, 2.3.1.2: may count as unavailable
+        entry, cause = _entry(status, b"", {}, failures), error.detail
+    except StepError as error:
+        if len(gate.hops) <= 1 and error.code.startswith(_OF_THE_HOST):
+            raise
+        entry, cause = _entry(None, b"", {}, failures), error.detail
+    else:
+        rest = retry_after_s(fetched.headers)
+        if rest and fetched.status in (429, 503):
+            web.slots.penalise(site_key(fetched.url.host), min(rest, MAX_REST_S))
+        entry, cause = _entry(fetched.status, fetched.body, dict(fetched.headers), failures), f"HTTP {fetched.status}"
+    web.robots.keep(url.origin, entry)
+    return entry, cause
+
+
+def _entry(status: int | None, body: bytes, headers: dict[str, str], failures: int) -> RobotsEntry:
+    if meaning_of(status) is Meaning.CLOSED:
+        known = failures + 1
+        return RobotsEntry(status, b"", ROBOTS_RETRY_S if known < ROBOTS_TRIES else ROBOTS_UNREACHABLE_S, known)
+    age = max_age_s(headers)
+    kept = ROBOTS_KEPT_S if age is None else min(max(age, ROBOTS_KEPT_AT_LEAST_S), ROBOTS_KEPT_S)
+    return RobotsEntry(status, body, kept)

@@ -1,0 +1,1 @@
+"""The web pages: templates made on the server, scripts and styles as files, everything else over the API."""

@@ -1,0 +1,48 @@
+"""What an installation is configured for. It tells what is set up, and does not promise that it answers."""
+
+from shared.contracts.base import Contract
+from shared.contracts.runs import WebMode
+
+
+class EngineOffer(Contract):
+    """An engine; ``models`` names the model of each phase, ``lacks`` what has to be set before it can answer."""
+
+    name: str
+    configured: bool
+    models: dict[str, str] = {}
+    lacks: str | None = None
+
+
+class WebOffer(Contract):
+    """How runs may use the web; without a search provider they read only the addresses that they are given."""
+
+    search_providers: tuple[str, ...]
+    modes: tuple[WebMode, ...]
+
+
+class DocumentOffer(Contract):
+    """What may be sent as a document; sizes in bytes."""
+
+    media_types: tuple[str, ...]
+    largest_bytes: int
+    largest_request_bytes: int
+
+
+class BudgetOffer(Contract):
+    """The limits of each tier, and what a request may raise each to; times in seconds, texts in characters."""
+
+    tiers: dict[str, dict[str, int]]
+    maxima: dict[str, int]
+
+
+class Capabilities(Contract):
+    """The answer to ``GET /capabilities``; ``default_engine`` is what `auto` stands for."""
+
+    version: str
+    default_engine: str
+    engines: tuple[EngineOffer, ...]
+    web: WebOffer
+    documents: DocumentOffer
+    report_formats: tuple[str, ...]
+    budget: BudgetOffer
+    event_streams: int
