@@ -25,14 +25,14 @@ Again = Literal["no", "soon", "later"]
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One try: its row in the fetch log, whether another one may work, and after how many seconds when that is known."""
+    """One try: its row in the fetch log, whether another one may work, and after how many seconds if that is known."""
 
     fetch: Fetch
     again: Again = "no"
     after_s: float | None = None
     content_type: str | None = None
     final: str | None = None
-    """What the page's source becomes when this is the last try: blocked, failed or unsupported; None when it is read."""
+    """What becomes of the source if this is the last try: blocked, failed or unsupported; None when it was read."""
 
 
 class Attempts:

@@ -1,5 +1,8 @@
 """Visits to sites: every hop takes the slot of its own site, and a page's hop also asks policy and robots.txt first."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 from services.fetcher.deps import Web
 from services.fetcher.net.messages import FetchLimits, FetchRequest
 from services.fetcher.robots import MAX_ROBOTS_BYTES, Meaning, RobotsRules, meaning_of
@@ -42,7 +45,7 @@ class SiteVisit:
         """Take the slot, or raise `RateLimited` with the time to come back."""
         self.take(url, earlier, self._web.delay_s)
 
-    def leave(self, url: Url, since_sent_s: float | None) -> None:
+    def leave(self, url: Url, since_sent_s: float | None) -> None:  # noqa: ARG002
         """Free the slot."""
         if self._held is not None:
             site, delay_s = self._held
@@ -60,44 +63,52 @@ class SiteVisit:
         self._web.sleep(got.wait_s)
 
 
+@dataclass(frozen=True, slots=True)
+class Permit:
+    """What a run's policy lets be read; ``given`` is the host of an address that came with the request."""
+
+    policy: SourcePolicy
+    given: str | None = None
+
+    def judge(self, host: str) -> None:
+        """Raise `NotAllowed` for a host that may not be read."""
+        if within(host, self.policy.web.excluded_domains):
+            raise NotAllowed("domain_excluded", f"The run's policy excludes {host}.")
+        if self.policy.web_mode == "none" and self.given is None:
+            raise NotAllowed("web_not_allowed", "The run's policy keeps it off the web.")
+        if not self.policy.allows_host(host, self.given):
+            raise NotAllowed("domain_not_allowed", f"{host} is not among the domains that the run's policy allows.")
+
+
 class PageVisit(SiteVisit):
     """The gate of a page: the run's policy and the origin's robots.txt are asked before the slot is taken.
 
-    ``given`` is the host of an address that came with the request; its own site is then allowed.
+    ``followed`` hears of every redirect that is about to be followed, so that a step that is put off there can go on.
     """
 
-    def __init__(self, web: Web, visitor: Visitor, policy: SourcePolicy, given: str | None) -> None:
+    def __init__(self, web: Web, visitor: Visitor, permit: Permit, followed: Callable[[tuple[Url, ...]], None]) -> None:
         super().__init__(web, visitor)
-        self._policy, self._given = policy, given
+        self._permit, self._followed = permit, followed
         self.robots: str | None = None
         """What robots.txt said of the last hop."""
 
     def enter(self, url: Url, earlier: tuple[Url, ...]) -> None:
         """Raise `NotAllowed` for what policy or robots.txt forbid, `RateLimited` while the site is busy."""
-        judge_domain(url.host, self._policy, self._given)
+        if earlier:
+            self._followed((*earlier, url))
+        self._permit.judge(url.host)
         self.robots = "unreachable"
         rules = robots_rules(self._web, url, self._visitor)
-        if not rules.allows(url):
-            self.robots = "disallowed"
+        self.robots = "allowed" if rules.allows(url) else "disallowed"
+        if self.robots == "disallowed":
             raise NotAllowed("robots_disallowed", f"The robots.txt of {url.netloc} does not allow {url.path}.")
-        self.robots = "allowed"
         self.take(url, earlier, max(self._web.delay_s, rules.crawl_delay_s or 0.0))
-
-
-def judge_domain(host: str, policy: SourcePolicy, given: str | None) -> None:
-    """Raise `NotAllowed` for a host that the run's policy does not let be read."""
-    if within(host, policy.web.excluded_domains):
-        raise NotAllowed("domain_excluded", f"The run's policy excludes {host}.")
-    if policy.web_mode == "none" and given is None:
-        raise NotAllowed("web_not_allowed", "The run's policy keeps it off the web.")
-    if not policy.allows_host(host, given):
-        raise NotAllowed("domain_not_allowed", f"{host} is not among the domains that the run's policy allows.")
 
 
 def robots_rules(web: Web, url: Url, visitor: Visitor) -> RobotsRules:
     """Return the rules of the address's origin, asked for if the cache has none.
 
-    Raises `RateLimited` when the site is busy or its robots.txt could not be had yet, `NotAllowed` when it still cannot.
+    Raises `RateLimited` when the site is busy or its robots.txt could not be had yet, `NotAllowed` when it cannot be.
     """
     entry = web.robots.find(url.origin)
     cause = "it could not be had a moment ago"

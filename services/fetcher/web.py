@@ -15,12 +15,12 @@ from shared.domain.urls import Url, resolve
 from shared.guards.addresses import Allowance
 
 PRODUCT = "Leadline"
-VERSION = "0.1"
 
 
-def user_agent(contact_url: str | None) -> str:
+def user_agent(version: str, contact_url: str | None) -> str:
     """Return the name under which sites see us, with the address where their owners learn more."""
-    return f"{PRODUCT}/{VERSION} (+{contact_url})" if contact_url else f"{PRODUCT}/{VERSION}"
+    short = ".".join(version.split(".")[:2])
+    return f"{PRODUCT}/{short} (+{contact_url})" if contact_url else f"{PRODUCT}/{short}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class WayOut:
     allowance: Allowance = field(default_factory=Allowance)
     resolver: Resolver = system_resolver
     tls: ssl.SSLContext = field(default_factory=trusted)
-    user_agent: str = field(default_factory=lambda: user_agent(None))
+    user_agent: str = PRODUCT
 
 
 def fetch(request: FetchRequest, gate: Gate, way: WayOut) -> Fetched:

@@ -1,12 +1,16 @@
 """Entry of the fetcher's worker: ``python -m services.fetcher.worker``."""
 
-from services.fetcher.handlers import Deps
+from services.fetcher.deps import Deps
+from services.fetcher.opening import open_desk, open_web
 from services.fetcher.tasks import TASKS
 from shared.bootstrap import WorkerParts, worker_main
 
 
 def _deps(parts: WorkerParts) -> Deps:
-    return Deps(parts.storage.materials, parts.storage.index, parts.storage.receipts)
+    storage = parts.storage
+    web = open_web(parts.settings, storage.sites, storage.robots)
+    desk = open_desk(parts.settings)
+    return Deps(storage.materials, storage.index, storage.receipts, storage.blobs, web, desk)
 
 
 if __name__ == "__main__":

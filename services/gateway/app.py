@@ -23,8 +23,8 @@ def create_app(deps: Deps) -> Flask:
     app.extensions[_HUB] = hub
     measuring.install(app, deps.observer)
     problems.install(app, deps.outages)
-    errors.install(app)
     doors.install(app, loopback_only=deps.loopback_only)
+    errors.install(app)
     identity.install(app, deps.keys, deps.local_owner)
     for blueprint in (
         runs.blueprint(deps),

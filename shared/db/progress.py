@@ -10,8 +10,9 @@ from shared.db.engine import new_id
 from shared.db.outbox import Outbox
 from shared.db.tables import IterationRow, RunRow, StepRow
 from shared.db.views import elapsed_s, knowledge_of, knowledge_row, load_view
-from shared.domain.advance import Advance, NewStep, advance, gained, wake_in_s
+from shared.domain.advance import advance, gained, wake_in_s
 from shared.domain.ids import OwnerId, StepId
+from shared.domain.moves import Advance, NewStep
 from shared.domain.states import OPEN_STEP, RUNNING_RUN, RunKind, RunStatus, StepKind, StepStatus, is_final, move
 from shared.domain.view import Knowledge, RunView
 

@@ -15,10 +15,10 @@ from shared.db.outbox import Outbox
 from shared.db.progress import end_open_steps, insert_step, progress, set_status
 from shared.db.tables import CandidacyRow, IterationRow, PlanRow, RequestRow, RunRow, StatementRow, StepRow
 from shared.db.views import load_limits
-from shared.domain.advance import NewStep
 from shared.domain.budget import raised
 from shared.domain.errors import Conflict, IllegalAction, Invalid, NotFound, StaleVersion
 from shared.domain.ids import OwnerId, RunId, StepId
+from shared.domain.moves import NewStep
 from shared.domain.states import (
     RESEARCH_STEPS,
     SYNTHESIS_STEPS,

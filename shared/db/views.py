@@ -199,9 +199,7 @@ def _candidates(session: Session, run: RunRow) -> tuple[Candidate, ...]:
             SourceRow.snapshot_sha256,
         )
         .join(SourceRow, SourceRow.id == CandidacyRow.source_id)
-        .where(
-            CandidacyRow.run_id == run.id, (CandidacyRow.epoch == run.epoch) | (CandidacyRow.search_key == GIVEN)
-        )
+        .where(CandidacyRow.run_id == run.id, (CandidacyRow.epoch == run.epoch) | (CandidacyRow.search_key == GIVEN))
         .order_by(CandidacyRow.search_key, CandidacyRow.rank)
     ).all()
     return tuple(Candidate(*row) for row in rows)

@@ -50,7 +50,7 @@ def way(site: Site | None = None, resolver: Resolver | None = None, opened: str 
     zone = Resolver()
     zone.zone = {host: [["127.0.0.1"]] for host in (site.hosts if site else {HOST})}
     networks = (ip_network(opened),) if opened else ()
-    return WayOut(Allowance(networks), resolver or zone, user_agent=user_agent("https://example.org/about"))
+    return WayOut(Allowance(networks), resolver or zone, user_agent=user_agent("0.1.0", "https://example.org/about"))
 
 
 def get(url: str, out: WayOut, **limits: float) -> Fetched:

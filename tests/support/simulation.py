@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from shared.domain.advance import NewStep, advance, gained
+from shared.domain.advance import advance, gained
 from shared.domain.budget import TIERS, Depth, Limits, Usage
+from shared.domain.moves import NewStep
 from shared.domain.states import RunKind, RunStatus, StepKind, StepStatus, is_final, move
 from shared.domain.view import Candidate, Knowledge, PlanView, QuestionView, RunView, Search, StepView
 

@@ -1,6 +1,6 @@
 """Signing in with a key, where keys are asked for: the key becomes a cookie that scripts cannot read."""
 
-from flask import Blueprint, Response, redirect, request
+from flask import Blueprint, Response, request
 from pydantic import Field
 
 from services.gateway.api.exchange import read_body
@@ -26,7 +26,7 @@ def blueprint(deps: Deps) -> Blueprint:
     @routes.get("/login")
     def login() -> Response:
         if deps.keys is None:
-            return _to(HOME)
+            return Response(status=303, headers={"Location": HOME})
         return page("login.html", here="/login", with_keys=False)
 
     @routes.post("/login")
@@ -47,7 +47,3 @@ def blueprint(deps: Deps) -> Blueprint:
 
     return routes
 
-
-def _to(path: str) -> Response:
-    answer = redirect(path, 303)
-    return Response(status=answer.status_code, headers={"Location": path})

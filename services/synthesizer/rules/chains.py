@@ -1,9 +1,9 @@
 """Weighs evidence for questions that point back to something: what hangs together with it goes before what does not."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from shared.contracts.evidence import Evidence, Source
-from shared.contracts.plan import Plan
+from shared.contracts.plan import Plan, Question
 from shared.domain.chains import linked, linking_names
 from shared.domain.questions import asked
 
@@ -12,25 +12,25 @@ UNLINKED_FACTOR = 0.7
 
 
 def weighed(plan: Plan, evidence: Sequence[Evidence], sources: Mapping[str, Source]) -> tuple[Evidence, ...]:
-    """Return the evidence with the relevance of what is not linked lowered; excerpts and ids stay as they are.
-
-    Questions are taken in the order of the plan, so that a name found for one leads on to the next.
-    """
-    known = {q.id: [e.excerpt for e in evidence if q.id in e.question_ids] for q in plan.questions}
+    """Return the evidence with the relevance of what is not linked lowered; excerpts and ids stay as they are."""
     loose: set[str] = set()
     tied: set[str] = set()
     for question in plan.questions:
-        context = asked(question.text).context
-        mine = [e for e in evidence if question.id in e.question_ids]
-        if not context:
-            tied |= {e.evidence_id for e in mine}
-            continue
-        others = [text for other, texts in known.items() if other != question.id for text in texts]
-        names = linking_names(others, context)
-        kept = [e for e in mine if linked(_told(e, sources), context, names)]
-        tied |= {e.evidence_id for e in kept}
-        loose |= {e.evidence_id for e in mine} - {e.evidence_id for e in kept}
+        for item, fits in _fits(question, evidence, sources):
+            (tied if fits else loose).add(item.evidence_id)
     return tuple(_lowered(e) if e.evidence_id in loose - tied else e for e in evidence)
+
+
+def _fits(
+    question: Question, evidence: Sequence[Evidence], sources: Mapping[str, Source]
+) -> Iterator[tuple[Evidence, bool]]:
+    """Yield the evidence for a question, and whether it hangs together with what the question points back to."""
+    context = asked(question.text).context
+    others = [e.excerpt for e in evidence if question.id not in e.question_ids or len(e.question_ids) > 1]
+    names = linking_names(others, context) if context else frozenset()
+    for item in evidence:
+        if question.id in item.question_ids:
+            yield item, not context or linked(_told(item, sources), context, names)
 
 
 def _told(item: Evidence, sources: Mapping[str, Source]) -> str:

@@ -1,0 +1,158 @@
+"""The workflow while a run researches: searches, reads, parses and extracts of an iteration, then decide or stop."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from shared.domain.errors import MODEL_REFUSED
+from shared.domain.moves import Advance, NewStep, failed_by
+from shared.domain.selection import GIVEN, choose_reads, given_reads, reads_of_iteration
+from shared.domain.states import RESEARCH_STEPS, RunStatus, StepKind, StepStatus
+from shared.domain.stopping import out_of_budget, out_of_time, stop_reason
+from shared.domain.view import Candidate, RunView, Search, StepView
+
+
+def researching(view: RunView) -> Advance:
+    """Return what comes next for a run that researches."""
+    ended = _ended_early(view)
+    if ended is not None:
+        return ended
+    if view.iteration == 0:
+        return Advance(iteration=1)
+    decision = _decision(view)
+    if decision is None and view.iteration > 1:
+        return Advance(steps=(_decide_step(view),))
+    new = (*_next_searches(view), *_next_reads(view), *_follow_ups(view))
+    if new or any(s.open for s in view.of_kind(*RESEARCH_STEPS)):
+        return Advance(steps=new)
+    if len(view.gains) < view.iteration and (decision is None or decision.result.get("actions")):
+        return Advance(finished=True)
+    reason = stop_reason(view)
+    return _synthesize(reason) if reason is not None else Advance(iteration=view.iteration + 1)
+
+
+def _ended_early(view: RunView) -> Advance | None:
+    """Speak when research cannot go on: no model answers, a decision failed, time or a limit is used up."""
+    steps = view.of_kind(*RESEARCH_STEPS)
+    broken = [s for s in steps if (s.code or "").startswith(MODEL_REFUSED)]
+    decision = _decision(view)
+    if decision is not None and decision.status is StepStatus.FAILED and out_of_budget([decision]) is None:
+        broken.append(decision)
+    if broken:
+        return failed_by(broken[0])
+    late = out_of_time(view) or out_of_budget(steps)
+    return _synthesize(late) if late is not None else None
+
+
+def _decide_step(view: RunView) -> NewStep:
+    key = f"i{view.iteration:02}:decide"
+    return NewStep(StepKind.DECIDE, key, view.iteration, key)
+
+
+def _synthesize(reason: str) -> Advance:
+    return Advance(RunStatus.SYNTHESIZING, reason, reason, cancel=RESEARCH_STEPS)
+
+
+def _decision(view: RunView) -> StepView | None:
+    """Return the step that decided what the current iteration does; the first iteration has none."""
+    return next((s for s in view.of_kind(StepKind.DECIDE) if s.iteration == view.iteration), None)
+
+
+def _asked_searches(view: RunView) -> tuple[Search, ...]:
+    """Return all searches that the current iteration is to make, in order."""
+    decision = _decision(view)
+    if decision is None:
+        return view.plan.searches if view.plan else ()
+    actions = decision.result.get("actions", ())
+    return tuple(
+        Search(a["query"], tuple(a["question_ids"]), a["endpoint"], a["results"])
+        for a in actions
+        if a["action"] == "search"
+    )
+
+
+def _opened_searches(view: RunView) -> tuple[StepView, ...]:
+    return tuple(s for s in view.of_kind(StepKind.SEARCH) if s.iteration == view.iteration)
+
+
+def _next_searches(view: RunView) -> tuple[NewStep, ...]:
+    """Open the next searches of the iteration, as far as the tier allows at once and in all."""
+    opened = _opened_searches(view)
+    free = view.limits.parallel_searches - sum(s.open for s in opened)
+    room = max(min(free, view.limits.searches - view.usage.searches), 0)
+    waiting = list(enumerate(_asked_searches(view), start=1))[len(opened) :]
+    return tuple(
+        NewStep(StepKind.SEARCH, f"i{view.iteration:02}:search:{n:02}", view.iteration, s.query, _search_inputs(s))
+        for n, s in waiting[:room]
+    )
+
+
+def _search_inputs(search: Search) -> dict[str, Any]:
+    return {
+        "query": search.query,
+        "question_ids": list(search.question_ids),
+        "endpoint": search.endpoint,
+        "results": search.results,
+    }
+
+
+def _next_reads(view: RunView) -> tuple[NewStep, ...]:
+    """Open the next reads of the iteration; a source that an earlier epoch has read goes straight to extraction."""
+    reads = view.of_kind(StepKind.READ_SOURCE)
+    opened = {s.subject for s in reads}
+    chosen = [c for c in _chosen_sources(view, reads) if c.source_id not in opened]
+    queries = {s.key: s.subject for s in _opened_searches(view)} | {GIVEN: _all_questions(view)}
+    free = max(view.limits.parallel_reads - sum(s.open for s in reads), 0)
+    unread = [c for c in chosen if c.snapshot_sha256 is None][:free]
+    known = {s.key for s in view.steps}
+    again = [_extract_again(view, c, queries[c.search_key]) for c in chosen if c.snapshot_sha256 is not None]
+    return (*(_read_step(view, c, queries[c.search_key]) for c in unread), *(s for s in again if s.key not in known))
+
+
+def _chosen_sources(view: RunView, reads: Sequence[StepView]) -> tuple[Candidate, ...]:
+    """Return what the iteration reads: given sources at once, found ones when all of its searches have ended."""
+    searches = _opened_searches(view)
+    searching = any(s.open for s in searches) or bool(_next_searches(view))
+    before = frozenset(s.subject for s in reads if s.iteration < view.iteration)
+    left = view.limits.fetches - len(before)
+    given = given_reads(view.candidates, before, left)
+    taken = before | {c.source_id for c in given}
+    room = reads_of_iteration(left - len(given))
+    return (*given, *choose_reads([] if searching else [s.key for s in searches], view.candidates, taken, room))
+
+
+def _all_questions(view: RunView) -> str:
+    """Return what a source is read for that no query found."""
+    return " ".join(q.text for q in view.plan.questions) if view.plan else ""
+
+
+def _read_step(view: RunView, candidate: Candidate, query: str) -> NewStep:
+    inputs = {"source_id": candidate.source_id, "document_id": candidate.document_id, "query": query}
+    key = f"{StepKind.READ_SOURCE}:{candidate.source_id}"
+    return NewStep(StepKind.READ_SOURCE, key, view.iteration, candidate.source_id, inputs)
+
+
+def _extract_again(view: RunView, candidate: Candidate, query: str) -> NewStep:
+    """Take a source that an earlier epoch has read straight to extraction: the questions may be others now."""
+    inputs = {
+        "source_id": candidate.source_id,
+        "snapshot_sha256": candidate.snapshot_sha256,
+        "name": candidate.title or candidate.source_id,
+        "query": query,
+    }
+    key = f"{StepKind.EXTRACT}:{candidate.source_id}"
+    return NewStep(StepKind.EXTRACT, key, view.iteration, candidate.source_id, inputs)
+
+
+_FOLLOWS = {StepKind.READ_SOURCE: StepKind.PARSE, StepKind.PARSE: StepKind.EXTRACT}
+
+
+def _follow_ups(view: RunView) -> tuple[NewStep, ...]:
+    """Parse what was read and extract from what was parsed; a step's result says whether and with which inputs."""
+    known = {s.key for s in view.steps}
+    new = []
+    for step in view.of_kind(*_FOLLOWS):
+        kind = _FOLLOWS[step.kind]
+        key = f"{kind}:{step.subject}"
+        if step.status is StepStatus.COMPLETED and "next" in step.result and key not in known:
+            new.append(NewStep(kind, key, step.iteration, step.subject, dict(step.result["next"])))
+    return tuple(new)

@@ -1,0 +1,307 @@
+"""A model's provider on loopback: real HTTP in OpenAI's format of chat completions, answers by rule, modes by model name.
+
+`scripted` answers honestly; `malformed-…` spoils the form of an honest answer; `fake-…` behaves as providers do when
+they cannot or will not answer. Every call is counted, and ``GET /counts`` tells the counts.
+"""
+
+import hashlib
+import json
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from tests.support.scripted_model import answer, known_schema
+
+HUGE = 20_000_000
+PATIENCE_S = 60.0
+"""How long a call that is never answered, or held back by a test, is kept at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One call as the server saw it; tokens are 0 when it gave none."""
+
+    model: str
+    schema: str
+    prompt_sha256: str
+    body: dict[str, Any]
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    answered: bool = True
+
+
+@dataclass
+class ModelServer:
+    """A running server; ``calls`` holds every call in the order of its arrival."""
+
+    address: str
+    calls: list[Asked] = field(default_factory=list)
+    held: Callable[[Asked], bool] = lambda _: False
+    """Calls for which this is true are answered only after `release`."""
+    waiting: int = 0
+    released: threading.Event = field(default_factory=threading.Event)
+    closing: threading.Event = field(default_factory=threading.Event)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    prefixes: set[str] = field(default_factory=set)
+
+    @property
+    def base_url(self) -> str:
+        """The address to give to clients."""
+        return f"{self.address}/v1"
+
+    def counts(self) -> dict[str, Any]:
+        """Return the totals of answered calls: in all, and by what was asked for."""
+        with self.lock:
+            answered = [c for c in self.calls if c.answered]
+            by_schema: dict[str, Counter[str]] = {}
+            for call in answered:
+                by_schema.setdefault(call.schema, Counter()).update(_figures(call))
+            total: Counter[str] = Counter({"calls": 0, "input_tokens": 0, "output_tokens": 0, "cached_tokens": 0})
+            for counted in by_schema.values():
+                total.update(counted)
+            return {**total, "refused": len(self.calls) - len(answered), "by_schema": by_schema}
+
+    def release(self) -> None:
+        """Answer what was held back, and hold nothing back any more."""
+        self.held = lambda _: False
+        self.released.set()
+
+    def note(self, call: Asked) -> None:
+        """Count a call."""
+        with self.lock:
+            self.calls.append(call)
+
+    def cached(self, prefix: str) -> bool:
+        """Tell whether a prefix was seen before, and remember it."""
+        with self.lock:
+            seen = prefix in self.prefixes
+            self.prefixes.add(prefix)
+            return seen
+
+
+def _figures(call: Asked) -> dict[str, int]:
+    return {
+        "calls": 1,
+        "input_tokens": call.input_tokens,
+        "output_tokens": call.output_tokens,
+        "cached_tokens": call.cached_tokens,
+    }
+
+
+@contextmanager
+def model_server() -> Iterator[ModelServer]:
+    """Yield a server that is stopped afterwards."""
+    http = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+    http.daemon_threads = True
+    http.server = server = ModelServer(f"http://127.0.0.1:{http.server_port}")  # type: ignore[attr-defined]
+    thread = threading.Thread(target=http.serve_forever, args=(0.02,), name="model-server")
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.release()
+        server.closing.set()
+        http.shutdown()
+        http.server_close()
+        thread.join()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """Answers one connection."""
+
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Stay silent."""
+
+    @property
+    def told(self) -> ModelServer:
+        """The server's state."""
+        state: ModelServer = self.server.server  # type: ignore[attr-defined]
+        return state
+
+    def do_GET(self) -> None:
+        """Tell the counts."""
+        self._send(200, json.dumps(self.told.counts()).encode())
+
+    def do_POST(self) -> None:
+        """Answer a call as its model's name says."""
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        call = _asked(body)
+        if self.told.held(call):
+            self.told.waiting += 1
+            self.told.released.wait(PATIENCE_S)
+        kind, _, mode = call.model.partition("-")
+        if kind == "fake" and self._fake(mode, body, call):
+            return
+        self._complete(body, call, MALFORMED.get(mode, _as_is) if kind == "malformed" else _as_is)
+
+    def _complete(self, body: dict[str, Any], call: Asked, spoil: Callable[[str, dict[str, Any]], "Spoiled"]) -> None:
+        messages = body["messages"]
+        spoiled = spoil(answer(call.schema, messages[1]["content"]), body)
+        system = messages[0]["content"]
+        used = _tokens(" ".join(m["content"] for m in messages))
+        cached = _tokens(system) if self.told.cached(f"{call.model}\n{system}") else 0
+        output = _tokens(spoiled.content)
+        self.told.note(_with(call, used, output, cached))
+        message = {"role": "assistant", "content": spoiled.content}
+        choice = {"index": 0, "finish_reason": spoiled.finish, "message": message}
+        reply = {
+            "id": f"chatcmpl-{call.prompt_sha256[:12]}",
+            "object": "chat.completion",
+            "created": 0,
+            "model": f"{call.model}-2026-11",
+            "choices": [choice] if spoiled.choices else [],
+            "usage": {
+                "prompt_tokens": used,
+                "completion_tokens": output,
+                "total_tokens": used + output,
+                "prompt_tokens_details": {"cached_tokens": cached},
+            },
+        }
+        self._send(200, spoiled.raw or json.dumps(reply).encode(), spoiled.mime)
+
+    def _fake(self, mode: str, body: dict[str, Any], call: Asked) -> bool:
+        """Behave as the mode says; False when an honest answer is to follow."""
+        if mode == "no-schema" and "response_format" not in body:
+            return False
+        if mode in REFUSALS:
+            status, error, headers = REFUSALS[mode](self.headers.get("Authorization", ""))
+            self.told.note(_with(call, 0, 0, 0, answered=False))
+            self._send(status, json.dumps({"error": error}).encode(), headers=headers)
+            return True
+        if mode in ("slow", "loris"):
+            self.told.note(_with(call, 0, 0, 0, answered=False))
+            self._dawdle(bytes_too=mode == "loris")
+            return True
+        return False
+
+    def _dawdle(self, *, bytes_too: bool) -> None:
+        """Never finish: send nothing after the headers, or one byte at a time."""
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", "100000")
+        self.end_headers()
+        self.close_connection = True
+        for _ in range(int(PATIENCE_S / 0.05)):
+            if self.told.closing.wait(0.05):
+                return
+            if bytes_too:
+                try:
+                    self.wfile.write(b" ")
+                    self.wfile.flush()
+                except OSError:
+                    return
+
+    def _send(
+        self, status: int, data: bytes, mime: str = "application/json", headers: dict[str, str] | None = None
+    ) -> None:
+        try:
+            self.send_response(status)
+            self.send_header("Content-Type", mime)
+            self.send_header("Content-Length", str(len(data)))
+            for name, value in (headers or {}).items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(data)
+        except OSError:  # the client has gone, which some modes make it do
+            self.close_connection = True
+
+
+def _asked(body: dict[str, Any]) -> Asked:
+    schema = body.get("response_format", {}).get("json_schema", {}).get("name")
+    prompt = json.dumps([body["messages"], body.get("response_format")], sort_keys=True)
+    return Asked(
+        model=body["model"],
+        schema=schema or known_schema(body["messages"][0]["content"]),
+        prompt_sha256=hashlib.sha256(prompt.encode()).hexdigest(),
+        body=body,
+    )
+
+
+def _with(call: Asked, used: int, output: int, cached: int, *, answered: bool = True) -> Asked:
+    return Asked(call.model, call.schema, call.prompt_sha256, call.body, used, output, cached, answered)
+
+
+def _tokens(text: str) -> int:
+    """Count words, which is what this provider bills."""
+    return len(text.split())
+
+
+@dataclass(frozen=True, slots=True)
+class Spoiled:
+    """An answer on its way out: what a mode made of it."""
+
+    content: str
+    finish: str = "stop"
+    choices: bool = True
+    raw: bytes | None = None
+    mime: str = "application/json"
+
+
+def _as_is(text: str, _: dict[str, Any]) -> Spoiled:
+    return Spoiled(text)
+
+
+def _once(text: str, body: dict[str, Any]) -> Spoiled:
+    """Be wrong until the answer is shown to be wrong."""
+    return Spoiled(text if len(body["messages"]) > 2 else '{"nothing": "of this"}')
+
+
+MALFORMED: dict[str, Callable[[str, dict[str, Any]], Spoiled]] = {
+    "prose": lambda t, _: Spoiled(f"Sure, here is what you asked for (with {{braces}}):\n\n{t}\n\nLet me know!"),
+    "fence": lambda t, _: Spoiled(f"```json\n{t}\n```"),
+    "think": lambda t, _: Spoiled(f'<think>Is it {{"a": 1}}? No.</think>{t}'),
+    "thought-tail": lambda t, _: Spoiled(f'so {{"a": 1}} it is.</think>\n{t}'),
+    "extra": lambda t, _: Spoiled(f"{t}{{}}"),
+    "missing-key": lambda _, __: Spoiled('{"search_terms": ["a"]}'),
+    "once": _once,
+    "truncated": lambda t, _: Spoiled(t[: len(t) // 2], finish="length"),
+    "cut": lambda t, _: Spoiled(t[: len(t) // 2]),
+    "refused": lambda _, __: Spoiled("", finish="content_filter"),
+    "nan": lambda t, _: Spoiled(t.replace("{", '{"a": NaN, ', 1)),
+    "bigint": lambda t, _: Spoiled(t.replace("{", f'{{"a": 1{"0" * 400}, ', 1)),
+    "twice": lambda t, _: Spoiled(t.replace("{", '{"a": 1, "a": 2, ', 1)),
+    "deep": lambda t, _: Spoiled(t.replace("{", f'{{"a": {"[" * 20_000}{"]" * 20_000}, ', 1)),
+    "latex": lambda t, _: Spoiled(t.replace("{", r'{"a": "attention \upcite{ref6}", ', 1)),
+    "nothing": lambda _, __: Spoiled(""),
+    "empty": lambda t, _: Spoiled(t, choices=False),
+    "html": lambda t, _: Spoiled(t, raw=b"<html><body>Bad gateway</body></html>", mime="text/html"),
+    "no-json": lambda t, _: Spoiled(t, raw=b"upstream said no"),
+    "other-shape": lambda t, _: Spoiled(t, raw=b'{"choices": [7], "usage": []}'),
+    "huge": lambda t, _: Spoiled(t, raw=b'{"choices": "' + b" " * HUGE + b'"}'),
+}
+
+Refusal = tuple[int, dict[str, Any], dict[str, str]]
+
+
+def _in_a_minute() -> str:
+    return format_datetime(datetime.now(UTC) + timedelta(seconds=60), usegmt=True)
+
+
+def _error(message: str, code: str) -> dict[str, Any]:
+    return {"message": message, "type": "invalid_request_error", "code": code, "param": None}
+
+
+REFUSALS: dict[str, Callable[[str], Refusal]] = {
+    "429": lambda _: (429, _error("Slow down.", "rate_limit_exceeded"), {"Retry-After": "3"}),
+    "429-date": lambda _: (429, _error("Slow down.", "rate_limit_exceeded"), {"Retry-After": _in_a_minute()}),
+    "429-bare": lambda _: (429, _error("Slow down.", "rate_limit_exceeded"), {}),
+    "500": lambda _: (500, _error("The server had an error.", "server_error"), {}),
+    "503": lambda _: (503, _error("Overloaded.", "overloaded"), {}),
+    "401": lambda sent: (401, _error(f"Incorrect API key provided: {sent[7:]}", "invalid_api_key"), {}),
+    "402": lambda _: (429, _error("You exceeded your current quota.", "insufficient_quota"), {}),
+    "404": lambda _: (404, _error("The model `fake-404` does not exist.", "model_not_found"), {}),
+    "context": lambda _: (400, _error("The maximum context length is 10 tokens.", "context_length_exceeded"), {}),
+    "400": lambda _: (400, _error("Unknown field.", "bad_request"), {}),
+    "no-schema": lambda _: (400, _error("response_format is not supported.", "unsupported"), {}),
+    "moved": lambda _: (307, _error("Over there.", "moved"), {"Location": "http://127.0.0.1:1/v1/chat/completions"}),
+}
