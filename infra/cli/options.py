@@ -77,9 +77,27 @@ def _runs(commands: Commands) -> None:
     for name, function, summary in (
         ("show", "runs:show", "Show a run: its plan, how far it is, what it used."),
         ("watch", "runs:watch", "Follow the events of a run until it ends."),
-        ("cancel", "runs:cancel", "Cancel a run."),
     ):
         _command(commands, name, function, summary, data=True).add_argument("run", metavar="RUN", help="id of the run")
+    _actions(commands)
+
+
+def _actions(commands: Commands) -> None:
+    for name, summary in (
+        ("pause", "Pause a run: what is under way ends and is kept, nothing new begins."),
+        ("resume", "Let a paused run go on."),
+        ("cancel", "Cancel a run."),
+        ("retry", "Take up the phase again that a run failed in."),
+    ):
+        plain = _command(commands, name, "runs:control", summary, data=True)
+        plain.add_argument("run", metavar="RUN", help="id of the run")
+        plain.set_defaults(action=name)
+    refine = _command(commands, "refine", "runs:refine", "Change the plan of a run; it waits for approval.", data=True)
+    refine.add_argument("run", metavar="RUN", help="id of the run")
+    refine.add_argument("instruction", metavar="TEXT", help="what is to change, in a sentence")
+    budget = _command(commands, "budget", "runs:increase_budget", "Raise limits that a run stopped at.", data=True)
+    budget.add_argument("run", metavar="RUN", help="id of the run")
+    budget.add_argument("limits", metavar="NAME=NUMBER", nargs="+", help="such as searches=20")
     approve = _command(commands, "approve", "runs:approve", "Approve the plan of a run.", data=True)
     approve.add_argument("run", metavar="RUN", help="id of the run")
     approve.add_argument("--version", type=_count, metavar="N", help="the version of the plan that you have read")

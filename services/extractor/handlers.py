@@ -4,9 +4,11 @@ from dataclasses import dataclass
 
 from services.extractor.engines import engine_of
 from services.extractor.engines.spans import ExtractRequest
+from services.extractor.identity import with_own_canonical
 from services.extractor.parsing import parse_bytes, parse_failed
 from services.extractor.reading.result import READER_VERSION
 from services.extractor.rules import evidence_of, headings_of, source_after_parse
+from shared.contracts.evidence import Source
 from shared.contracts.snapshot import Parse
 from shared.domain.errors import Permanent
 from shared.domain.questions import asked
@@ -41,16 +43,22 @@ def parse(deps: Deps, lease: Lease) -> Outcome:
     if "document_id" in lease.inputs:
         deps.blobs.drop(lease.owner_id, content_sha256)
         return _ingested(str(lease.inputs["document_id"]), name, parsed)
-    source = source_after_parse(deps.materials.source(lease.run_id, str(lease.inputs["source_id"])), parsed)
+    facts = deps.materials.facts(lease.run_id)
+    before = deps.materials.source(lease.run_id, str(lease.inputs["source_id"]))
+    source = with_own_canonical(source_after_parse(before, parsed), parsed)
+    if source.kind == "web":
+        deps.blobs.drop(lease.owner_id, content_sha256)
     if parsed.snapshot_sha256 is None:
         return Outcome(summary=f"{name} cannot be read: {parsed.reason}", sources=(source,))
+    if not facts.request.source_policy.published.includes(source.published_at):
+        return _untimely(name, source)
     following = {
         "source_id": source.source_id,
         "snapshot_sha256": parsed.snapshot_sha256,
         "name": name,
         "query": lease.inputs["query"],
     }
-    chars = min(parsed.chars, deps.materials.facts(lease.run_id).limits.source_chars)
+    chars = min(parsed.chars, facts.limits.source_chars)
     return Outcome(
         summary=f"Parsed {name}: {parsed.chars:,} characters.",
         result={"chars": chars, "next": following},
@@ -64,7 +72,8 @@ def _read(deps: Deps, lease: Lease, content_sha256: str, name: str) -> Parse:
     if data is None:
         raise Permanent("bytes_gone", f"The bytes of {name} are no longer here: upload the document again.")
     try:
-        parsed, snapshot = deps.cpu.run(parse_bytes, data, name, limits=PARSE_LIMITS)
+        hints = (lease.inputs.get("content_type"), lease.inputs.get("url"))
+        parsed, snapshot = deps.cpu.run(parse_bytes, data, name, *hints, limits=PARSE_LIMITS)
     except (CpuLimitExceeded, CpuTaskCrashed) as error:
         parsed, snapshot = parse_failed(content_sha256, f"Reading it went past its limits: {error}"), None
     if snapshot is None:
@@ -72,6 +81,12 @@ def _read(deps: Deps, lease: Lease, content_sha256: str, name: str) -> Parse:
     else:
         deps.snapshots.put(lease.owner_id, snapshot, parsed)
     return parsed
+
+
+def _untimely(name: str, source: Source) -> Outcome:
+    reason = f"It was published on {source.published_at}, outside the time that the run's policy allows."
+    left_out = source.model_copy(update={"status": "blocked", "reason": reason})
+    return Outcome(summary=f"{name} is left out. {reason}", sources=(left_out,))
 
 
 def _ingested(document_id: str, name: str, parsed: Parse) -> Outcome:
@@ -105,7 +120,8 @@ def extract(deps: Deps, lease: Lease) -> Outcome:
         max_chars=facts.limits.source_chars,
     )
     picks = engine_of(facts.engine, deps.cpu, deps.model_of(lease)).extract(request)
-    evidence = evidence_of(picks, snapshot, source, lease.step_id, str(lease.inputs["name"]))
+    name = str(lease.inputs["name"]) if source.kind == "document" else None
+    evidence = evidence_of(picks, snapshot, source, lease.step_id, name)
     count = len(evidence)
     return Outcome(
         summary=f"Found {count} piece{'s' * (count != 1)} of evidence in {source.title or source.url}.",

@@ -7,9 +7,11 @@ from shared.contracts.snapshot import Parse, Snapshot
 from shared.domain.ids import sha256_hex
 
 
-def parse_bytes(data: bytes, name: str) -> tuple[Parse, Snapshot | None]:
-    """Read a file and return what that gave; there is a snapshot exactly when there is text."""
-    reading = read(data, name=name, content_type=None, url=None)
+def parse_bytes(
+    data: bytes, name: str, content_type: str | None = None, url: str | None = None
+) -> tuple[Parse, Snapshot | None]:
+    """Read a file, or a page with its header and final address; there is a snapshot exactly when there is text."""
+    reading = read(data, name=name if url is None else None, content_type=content_type, url=url)
     snapshot = snapshot_of(reading) if reading.status == "ok" else None
     return parse_of(reading, sha256_hex(data), snapshot), snapshot
 

@@ -11,7 +11,7 @@ from shared.client.wire import Wire
 from shared.contracts.events import Event
 from shared.contracts.plan import Plan
 from shared.contracts.report import Report
-from shared.contracts.runs import CreateRun, Document, DocumentPage, Ingest, Run, RunPage
+from shared.contracts.runs import ControlRequest, CreateRun, Document, DocumentPage, Ingest, Run, RunPage
 
 ReportFormat = Literal["json", "md", "html", "bundle"]
 
@@ -63,14 +63,18 @@ class LeadlineClient:
         body = {"expected_version": expected_version, "plan": plan.model_dump(mode="json")}
         return self._wire.one(Run, "PATCH", f"{RUNS}/{run_id}/plan", json=body)
 
+    def act(self, run_id: str, control: ControlRequest) -> Run:
+        """Carry out an action; return the run after it."""
+        body = control.model_dump(mode="json", exclude_none=True)
+        return self._wire.one(Run, "POST", f"{RUNS}/{run_id}/actions", json=body)
+
     def approve(self, run_id: str, expected_version: int | None = None) -> Run:
         """Approve the plan."""
-        body = {"action": "approve_plan", "expected_version": expected_version}
-        return self._wire.one(Run, "POST", f"{RUNS}/{run_id}/actions", json=body)
+        return self.act(run_id, ControlRequest(action="approve_plan", expected_version=expected_version))
 
     def cancel(self, run_id: str) -> Run:
         """Cancel the run."""
-        return self._wire.one(Run, "POST", f"{RUNS}/{run_id}/actions", json={"action": "cancel"})
+        return self.act(run_id, ControlRequest(action="cancel"))
 
     def events(self, run_id: str, after: int = 0) -> Iterator[Event]:
         """Yield the run's events over ``after`` as they happen, each once and in order, until the run has ended."""

@@ -1,4 +1,4 @@
-"""A model's provider on loopback: real HTTP in OpenAI's format of chat completions, answers by rule, modes by model name.
+"""A model's provider on loopback: real HTTP in OpenAI's format of chat completions, its modes are names of models.
 
 `scripted` answers honestly; `malformed-…` spoils the form of an honest answer; `fake-…` behaves as providers do when
 they cannot or will not answer. Every call is counted, and ``GET /counts`` tells the counts.
@@ -119,7 +119,7 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
 
-    def log_message(self, format: str, *args: Any) -> None:
+    def log_message(self, *_: Any) -> None:
         """Stay silent."""
 
     @property

@@ -1,15 +1,15 @@
-"""`leadline runs`, `show`, `watch`, `approve`, `cancel`: what there is to know and to say about runs."""
+"""`leadline runs`, `show`, `watch`, `approve` and the other actions: what there is to know and to say about runs."""
 
 import argparse
 import json
 
 from infra.cli import checks
 from infra.cli.console import Console
-from infra.cli.exits import code_of
+from infra.cli.exits import CliError, code_of
 from infra.cli.progress import sentence
 from infra.cli.setup import gateway
 from infra.cli.text import run_lines, run_table
-from shared.contracts.runs import Run
+from shared.contracts.runs import ControlRequest, Run
 
 
 def list_runs(args: argparse.Namespace, console: Console) -> int:
@@ -50,18 +50,34 @@ def watch(args: argparse.Namespace, console: Console) -> int:
 
 def approve(args: argparse.Namespace, console: Console) -> int:
     """Approve the plan."""
-    run_id = checks.run_id(args.run)
-    with gateway(console) as client:
-        run = client.approve(run_id, args.version)
-    _changed(run, args.json, console)
-    return 0
+    return _act(args, ControlRequest(action="approve_plan", expected_version=args.version), console)
 
 
-def cancel(args: argparse.Namespace, console: Console) -> int:
-    """Cancel the run."""
+def control(args: argparse.Namespace, console: Console) -> int:
+    """Pause, resume, cancel or retry a run: the command's own name is the action."""
+    return _act(args, ControlRequest(action=args.action), console)
+
+
+def refine(args: argparse.Namespace, console: Console) -> int:
+    """Send a run back to its plan with an instruction."""
+    return _act(args, ControlRequest(action="refine", instruction=args.instruction), console)
+
+
+def increase_budget(args: argparse.Namespace, console: Console) -> int:
+    """Raise limits of a run that stopped at one, and let it go on."""
+    limits: dict[str, int] = {}
+    for given in args.limits:
+        name, _, value = given.partition("=")
+        if not value.isascii() or not value.isdigit():
+            raise CliError(f"A limit is given as NAME=NUMBER, such as searches=20, not as {given!r}.")
+        limits[name] = int(value)
+    return _act(args, ControlRequest(action="increase_budget", limits=limits), console)
+
+
+def _act(args: argparse.Namespace, request: ControlRequest, console: Console) -> int:
     run_id = checks.run_id(args.run)
     with gateway(console) as client:
-        run = client.cancel(run_id)
+        run = client.act(run_id, request)
     _changed(run, args.json, console)
     return 0
 

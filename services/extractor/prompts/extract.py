@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
 from shared.guards.envelope import RULE, envelope_for
 
@@ -51,7 +51,7 @@ class Finding(BaseModel):
 class Extraction(BaseModel):
     """The answer to this call."""
 
-    findings: list[Finding] = Field(default_factory=list)
+    findings: list[Finding]
 
 
 def extraction_input(

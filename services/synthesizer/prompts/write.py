@@ -62,14 +62,14 @@ class Block(BaseModel):
 class SectionText(BaseModel):
     """The answer to the call for a section."""
 
-    blocks: list[Block] = Field(default_factory=list)
+    blocks: list[Block]
 
 
 class SummaryText(BaseModel):
     """The answer to the call for the summary."""
 
     short_answer: Sentence | None = None
-    summary: list[Sentence] = Field(default_factory=list)
+    summary: list[Sentence]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Iterator
 from typing import Any, NoReturn, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -16,13 +15,11 @@ MAX_DEPTH = 24
 MAX_DIGITS = 40
 """Longest integer that is read; JSON has no limit, and a number of a thousand digits is no answer to anything."""
 
-TRIED_STARTS = 50
-"""Places at which a JSON object is looked for in text that does not begin with one."""
-
 SHOWN_ERRORS = 5
 
 _THOUGHT = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
 _THOUGHT_END = re.compile(r"\A.*</(?:think|thinking|reasoning)>", re.DOTALL | re.IGNORECASE)
+_BEGINS = re.compile(r'\{\s*["}]')
 _STRUCTURE = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[{]|[\]}]', re.DOTALL)
 
 
@@ -49,23 +46,11 @@ def _without_thoughts(text: str) -> str:
 
 
 def _first_object(text: str) -> dict[str, Any]:
-    """Return the first JSON object that can be read; where none can, say what is wrong with the first try."""
-    first_fault: Unreadable | None = None
-    for start in _starts(text):
-        try:
-            return _read(text, start)
-        except Unreadable as fault:
-            first_fault = first_fault or fault
-    raise first_fault or Unreadable("the answer holds no JSON object")
-
-
-def _starts(text: str) -> Iterator[int]:
-    at = text.find("{")
-    for _ in range(TRIED_STARTS):
-        if at < 0:
-            return
-        yield at
-        at = text.find("{", at + 1)
+    """Return the object that begins first; what lies inside one that cannot be read is never taken for it."""
+    begins = _BEGINS.search(text)
+    if begins is None:
+        raise Unreadable("the answer holds no JSON object")
+    return _read(text, begins.start())
 
 
 def _read(text: str, start: int) -> dict[str, Any]:
