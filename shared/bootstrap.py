@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from celery import Celery
@@ -25,6 +26,7 @@ from shared.db.receipts import PostgresReceipts
 from shared.db.sites import PostgresRobots, PostgresSites
 from shared.db.sweep import PostgresSweep
 from shared.domain.errors import LeadlineError
+from shared.domain.retries import Caps
 from shared.domain.states import StepKind
 from shared.events.watch import RedisWatch
 from shared.observability.figures import Figures, open_figures, serve_figures
@@ -32,7 +34,7 @@ from shared.observability.logging import set_up_logging
 from shared.ports.cpu import Cpu
 from shared.ports.model import ModelOf
 from shared.ports.observer import Observer
-from shared.queues.broker_census import count_broker
+from shared.queues.broker_census import count_broker, count_waiting
 from shared.queues.celery_app import WorkerLimits, build_app
 from shared.queues.census import Census
 from shared.queues.runner import Handler, Heartbeat, Runner
@@ -40,6 +42,7 @@ from shared.queues.signals import BrokerSignals
 from shared.queues.sweeper import Sweeper
 from shared.queues.worker import Worker, serve, worker_name
 
+DAY_S = 86_400.0
 HEARTBEATS_PER_LEASE = 4
 PATIENCE_S = 20.0
 PATIENCE_OF_REQUESTS_S = 2.0
@@ -108,7 +111,8 @@ def open_storage(settings: Settings, pool_size: int, patience_s: float = PATIENC
         raise SettingMissing("LEADLINE_DATABASE_URL")
     engine = open_engine(settings.database_url.get_secret_value(), pool_size=pool_size)
     transactions = Transactions(engine, patience_s=patience_s)
-    limits = LedgerLimits(settings.lease_seconds, settings.max_running_runs)
+    caps = Caps(settings.max_errors, settings.max_interruptions)
+    limits = LedgerLimits(settings.lease_seconds, settings.max_running_runs, caps)
     return Storage(
         transactions=transactions,
         ledger=PostgresLedger(transactions, limits),
@@ -125,7 +129,7 @@ def open_storage(settings: Settings, pool_size: int, patience_s: float = PATIENC
             max_running_runs=settings.max_running_runs,
         ),
         reads=PostgresReadModel(transactions),
-        sweep=PostgresSweep(transactions, limits),
+        sweep=PostgresSweep(transactions, limits, settings.wait_days * DAY_S),
         census=PostgresCensus(transactions),
     )
 
@@ -216,7 +220,8 @@ def open_sweeper(settings: Settings) -> tuple[Sweeper, Callable[[], None]]:
         storage.transactions.close()
         figures.close()
 
-    return Sweeper(storage.sweep, broker.signals, settings.sweep_seconds, figures.observer), close
+    waiting = partial(count_waiting, broker.app)
+    return Sweeper(storage.sweep, broker.signals, waiting, settings.sweep_seconds, figures.observer), close
 
 
 def worker_main(queue: str, handlers: Mapping[StepKind, Handler], make_deps: Callable[[WorkerParts], Any]) -> None:

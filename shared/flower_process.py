@@ -8,6 +8,7 @@ import importlib.util
 import sys
 
 from shared.config.settings import Settings, load_settings
+from shared.observability.figures import announced
 from shared.observability.logging import set_up_logging
 from shared.queues.celery_app import build_app
 
@@ -53,7 +54,8 @@ def main() -> int:
         return WRONG_USE
     set_up_logging(settings.log_level)
     app = build_app("flower", settings.broker_url.get_secret_value())
-    return int(app.start(["--quiet", *arguments(settings)]) or 0)
+    with announced(settings, "flower", settings.flower_host, settings.flower_port):
+        return int(app.start(["--quiet", *arguments(settings)]) or 0)
 
 
 if __name__ == "__main__":

@@ -115,6 +115,7 @@ def _results(commands: Commands) -> None:
 def _stack(commands: Commands) -> None:
     up = _command(commands, "up", "stack:up", "Start Leadline and leave it running.", data=True)
     up.add_argument("--port", type=_port, metavar="N", help="port of the HTTP API (any free one)")
+    up.add_argument("--flower", action="store_true", help="start Flower too, which shows workers and steps")
     _command(commands, "down", "stack:down", "Stop Leadline.", data=True)
     _command(commands, "doctor", "doctor:run", "Check that everything Leadline needs is there.", data=True)
 

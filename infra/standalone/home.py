@@ -15,7 +15,8 @@ class Home:
     pg/      credentials and, unless the server has to run as another account, the data of PostgreSQL
     valkey/  the password and configuration of Valkey
     logs/    one file for each process
-    run/     locks, and what is known about the running stack
+    run/     locks, what is known about the running stack, and where its processes show their figures
+    flower.json  where Flower listens and what it asks for, once it was started
     """
 
     path: Path
@@ -58,6 +59,11 @@ class Home:
     def run(self) -> Path:
         """Folder of the locks and state files."""
         return self.path / "run"
+
+    @property
+    def flower(self) -> Path:
+        """Where Flower listens, its name and its password (JSON, 0600)."""
+        return self.path / "flower.json"
 
     @property
     def supervisor_lock(self) -> Path:

@@ -2,7 +2,6 @@
 
 import json
 import os
-import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -57,7 +56,7 @@ class Plan:
         """Return the plan that `to_json` wrote."""
         value = json.loads(text)
         table = value["table"]
-        rows = tuple(ProcessRow(row["name"], tuple(row["argv"]), row["replicas"]) for row in table["services"])
+        rows = tuple(ProcessRow(**{**row, "argv": tuple(row["argv"])}) for row in table["services"])
         return cls(
             home=Home(Path(value["home"])),
             mode=value["mode"],
@@ -149,9 +148,3 @@ def address(host: str, port: int) -> str:
     """Return the URL at which a program of this machine reaches a gateway that listens on `host`."""
     reached = WILDCARDS.get(host, host)
     return f"http://[{reached}]:{port}" if ":" in reached else f"http://{reached}:{port}"
-
-
-def project_version() -> str:
-    """Return the version in the project's own description."""
-    text = PROJECT.joinpath("pyproject.toml").read_text(encoding="utf-8")
-    return str(tomllib.loads(text)["project"]["version"])

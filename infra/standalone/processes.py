@@ -1,8 +1,8 @@
 """The table of processes that make up a stack: name, arguments, replicas."""
 
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 GATEWAY = "gateway"
 
@@ -14,11 +14,12 @@ def python_module(name: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class ProcessRow:
-    """One kind of process; `replicas` of it run side by side."""
+    """One kind of process; `replicas` of it run side by side, with `environment` beside that of all services."""
 
     name: str
     argv: tuple[str, ...]
     replicas: int = 1
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def names(self) -> Iterator[str]:
         """Yield the name of each replica: the row's own name for one, numbered names for several."""

@@ -22,12 +22,13 @@ from infra.standalone.children import Child, stop_all, tend_all
 from infra.standalone.errors import PortInUseError, StartError, StopRequestedError
 from infra.standalone.home import Home
 from infra.standalone.info import StackInfo, write_info
-from infra.standalone.plan import Mode, Plan, Urls, address, project_version, service_environment
+from infra.standalone.plan import Mode, Plan, Urls, address, service_environment
 from infra.standalone.postgres import EmbeddedPostgres
 from infra.standalone.processes import GATEWAY, ProcessRow
 from infra.standalone.server import EmbeddedServer
 from infra.standalone.signals import Signals
 from infra.standalone.valkey import EmbeddedValkey
+from shared.config.version import project_version
 
 logger = logging.getLogger("leadline.supervisor")
 
@@ -99,7 +100,8 @@ class Supervisor:
     def _start_services(self, rows: Sequence[ProcessRow], environment: dict[str, str]) -> None:
         for row in rows:
             for name in row.names():
-                launch = functools.partial(system.spawn, _command(self._home, name, row.argv, environment))
+                command = _command(self._home, name, row.argv, {**environment, **row.environment})
+                launch = functools.partial(system.spawn, command)
                 child = Child(name, launch, leftovers.SERVICE_STEPS)
                 self._services.append(child)
                 child.start()

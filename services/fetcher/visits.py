@@ -40,6 +40,8 @@ class SiteVisit:
         self._held: tuple[str, float] | None = None
         self.hops: tuple[Url, ...] = ()
         """The addresses asked so far."""
+        self.sent = False
+        """Whether any request was sent."""
 
     def enter(self, url: Url, earlier: tuple[Url, ...]) -> None:
         """Take the slot, or raise `RateLimited` with the time to come back."""
@@ -47,6 +49,7 @@ class SiteVisit:
 
     def leave(self, url: Url, since_sent_s: float | None) -> None:  # noqa: ARG002
         """Free the slot."""
+        self.sent = self.sent or since_sent_s is not None
         if self._held is not None:
             site, delay_s = self._held
             self._web.slots.release(site, self._visitor, delay_s=delay_s, since_sent_s=since_sent_s)
@@ -135,7 +138,7 @@ def _ask(web: Web, url: Url, visitor: Visitor, failures: int) -> tuple[RobotsEnt
         status = 404 if error.code == "redirect_too_many" else None  # RFC 9309, 2.3.1.2: may count as unavailable
         entry, cause = _entry(status, b"", {}, failures), error.detail
     except StepError as error:
-        if len(gate.hops) <= 1 and error.code.startswith(_OF_THE_HOST):
+        if not gate.sent and error.code.startswith(_OF_THE_HOST):
             raise
         entry, cause = _entry(None, b"", {}, failures), error.detail
     else:

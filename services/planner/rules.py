@@ -92,7 +92,8 @@ def action_of(proposal: Proposal, results: int) -> dict[str, Any]:
 def independence(sources: Sequence[Source], signatures: Mapping[str, Signature]) -> tuple[Source, ...]:
     """Return the sources whose independence cluster changed: copies of one text share a cluster.
 
-    ``signatures`` maps snapshot sha256 to its sketch.
+    ``signatures`` maps snapshot sha256 to its sketch. Sources of one publisher or site join later, when the report is
+    outlined: until then two of them that do not agree are still two sides of a contradiction.
     """
     known = {
         s.source_id: signatures[s.snapshot_sha256]

@@ -1,6 +1,7 @@
 """The `Cpu` port on a pool of spawned processes (pebble)."""
 
 import math
+import os
 import resource
 import signal
 import sys
@@ -9,17 +10,19 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
+from multiprocessing.connection import wait
 from typing import Any, TypeVar
 
 from pebble import ProcessExpired, ProcessFuture, ProcessPool
 
-from shared.ports.cpu import CpuClosed, CpuLimitExceeded, CpuLimits, CpuTaskCrashed
+from shared.ports.cpu import CpuBusy, CpuClosed, CpuLimitExceeded, CpuLimits, CpuTaskCrashed
 
 T = TypeVar("T")
 
 _START_GRACE_S = 60.0  # what a fresh child may take to start and import, and pebble to notice a dead one
 _MAX_TASKS = 200  # then a child is replaced, so that what it leaked goes with it
+_WAIT_S = 15.0  # for a free child: with the longest limits and the start of a child, less than any step's deadline
 
 
 class ProcessCpu:
@@ -30,8 +33,9 @@ class ProcessCpu:
     while idle, or while it answered), the next task gets a new pool.
     """
 
-    def __init__(self, workers: int) -> None:
-        self._workers = workers
+    def __init__(self, workers: int, wait_s: float = _WAIT_S) -> None:
+        """Nothing is started yet; a task waits at most ``wait_s`` seconds for a child."""
+        self._workers, self._wait_s = workers, wait_s
         self._free = threading.BoundedSemaphore(workers)
         self._lock = threading.Lock()
         self._pool: ProcessPool | None = None
@@ -40,11 +44,14 @@ class ProcessCpu:
 
     def run(self, function: Callable[..., T], *args: object, limits: CpuLimits) -> T:
         """Return ``function(*args)``, run in a child under `limits`; see the port."""
-        with self._free:
-            try:
-                return self._run_once(function, args, limits)
-            except BrokenProcessPool:
-                return self._run_once(function, args, limits, last=True)
+        if not self._free.acquire(timeout=self._wait_s):
+            raise CpuBusy
+        try:
+            return self._run_once(function, args, limits)
+        except BrokenProcessPool:
+            return self._run_once(function, args, limits, last=True)
+        finally:
+            self._free.release()
 
     def close(self) -> None:
         """Stop all children; running tasks end with CpuClosed."""
@@ -74,6 +81,8 @@ class ProcessCpu:
         except ProcessExpired as error:
             if error.exitcode == -signal.SIGXCPU:
                 raise CpuLimitExceeded("cpu") from error
+            if error.exitcode == -signal.SIGALRM:
+                raise CpuLimitExceeded("wall") from error
             raise CpuTaskCrashed(error.exitcode) from error
         except BrokenProcessPool as error:
             self._discard(pool)
@@ -118,9 +127,18 @@ def _stop(pool: ProcessPool) -> None:
 
 
 def _prepare_child() -> None:
-    """Keep a child that is killed for its limits from writing a core file; runs in each child once."""
+    """Keep a child from writing a core file when it is killed, and from outliving its parent; runs in each once."""
     _, hard = resource.getrlimit(resource.RLIMIT_CORE)
     resource.setrlimit(resource.RLIMIT_CORE, (0, hard))
+    threading.Thread(target=_end_with_parent, name="end-with-parent", daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """End this process as soon as its parent is gone: nobody would stop its task, or want the answer."""
+    parent = parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)
 
 
 def _run_limited(function: Callable[..., T], args: tuple[object, ...], limits: CpuLimits) -> T:
@@ -130,9 +148,14 @@ def _run_limited(function: Callable[..., T], args: tuple[object, ...], limits: C
             _soft_limit(resource.RLIMIT_CPU, _processor_limit(limits)),
             _soft_limit(resource.RLIMIT_AS, _memory_limit(limits)),
         ):
+            # The parent stops a task at its wall-clock limit. Should it be gone and this process be stuck in native
+            # code, where no thread of ours gets a turn, the kernel ends it a little later.
+            signal.setitimer(signal.ITIMER_REAL, limits.wall_s + _START_GRACE_S)
             return function(*args)
     except MemoryError:
         raise CpuLimitExceeded("memory") from None
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 @contextmanager

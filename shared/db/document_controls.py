@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
@@ -55,21 +55,27 @@ class PostgresDocumentControls:
 
     def delete_document(self, owner_id: OwnerId, document_id: str) -> None:
         """Remove a document from the library; its snapshot stays for the reports that cite it."""
+        found = False
 
         def work(session: Session) -> None:
+            nonlocal found
             gone = session.scalar(
                 delete(DocumentRow)
                 .where(DocumentRow.id == document_id, DocumentRow.owner_id == owner_id)
                 .returning(DocumentRow.id)
             )
-            if gone is None:
+            if gone is None and not found:  # else an earlier commit worked, its answer was lost
                 raise NotFound(f"There is no document {document_id}.")
+            found = True
 
         self._transactions.run(work)
 
 
 def _take_in(session: Session, run: RunRow, outbox: Outbox, document: DocumentRow, data: bytes) -> str:
-    """Insert a document and the step that reads it; return the id of the same document when it is known."""
+    """Insert a document and the step that reads it; return the id of the same document when it is known.
+
+    One that could not be read before is read again.
+    """
     values = {"id": document.id, "owner_id": document.owner_id, "name": document.name, "sha256": document.sha256}
     inserted = session.scalar(
         insert(DocumentRow)
@@ -77,6 +83,8 @@ def _take_in(session: Session, run: RunRow, outbox: Outbox, document: DocumentRo
         .on_conflict_do_nothing(index_elements=["owner_id", "sha256", "name"])
         .returning(DocumentRow.id)
     )
+    if inserted is None:
+        inserted = _take_up(session, run, document)
     if inserted is None:
         return _document_id(session, OwnerId(document.owner_id), document.sha256, document.name)
     session.execute(
@@ -93,10 +101,26 @@ def _take_in(session: Session, run: RunRow, outbox: Outbox, document: DocumentRo
         subject=document_id,
         inputs={"document_id": document_id, "content_sha256": document.sha256, "name": document.name},
         status=StepStatus.PENDING,
+        wake_at=outbox.wake_at,
     )
     session.add(step)
     outbox.wake(StepId(step.id), StepKind.PARSE)
     return document_id
+
+
+def _take_up(session: Session, run: RunRow, document: DocumentRow) -> str | None:
+    """Let this run read the same document again if it has failed; return its id, or None when that is not so."""
+    return session.scalar(
+        update(DocumentRow)
+        .where(
+            DocumentRow.owner_id == document.owner_id,
+            DocumentRow.sha256 == document.sha256,
+            DocumentRow.name == document.name,
+            DocumentRow.status == "failed",
+        )
+        .values(status="pending", reason=None, ingest_run_id=run.id)
+        .returning(DocumentRow.id)
+    )
 
 
 def _document_id(session: Session, owner_id: OwnerId, sha256: str, name: str) -> str:

@@ -5,7 +5,7 @@ that inserts of rows that refer to it do not wait.
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from uuid import uuid4
 
@@ -15,11 +15,11 @@ from sqlalchemy.orm import Session
 from shared.db.engine import Transactions
 from shared.db.outbox import Outbox
 from shared.db.progress import progress
-from shared.db.recording import record
+from shared.db.recording import lose_document, record
 from shared.db.tables import AttemptRow, OwnerRow, RunRow, StepRow
 from shared.domain.ids import LeaseToken, OwnerId, RunId, StepId
 from shared.domain.kinds import KINDS
-from shared.domain.retries import GiveUp, Retry, Tries, decide_interrupted, decide_retry
+from shared.domain.retries import Caps, GiveUp, Retry, Tries, decide_interrupted, decide_retry, is_last
 from shared.domain.states import CLAIMABLE, RunKind, RunStatus, StepKind, StepStatus
 from shared.ports.ledger import Committed, Lease, Outcome
 
@@ -29,10 +29,11 @@ INGEST_STEPS = frozenset({StepKind.PARSE})
 
 @dataclass(frozen=True, slots=True)
 class LedgerLimits:
-    """What the operator set: seconds of a lease, and how many runs of one owner may research at once."""
+    """What the operator set: seconds of a lease, runs of one owner that research at once, tries of a step."""
 
     lease_s: float
     max_running_runs: int
+    caps: Caps = field(default_factory=Caps)
 
 
 class PostgresLedger:
@@ -50,19 +51,23 @@ class PostgresLedger:
             if locked is None:
                 return None
             run, step = locked
+            if step.status == StepStatus.RUNNING and step.lease_token == token:
+                return self._lease_of(run, step, token), Committed()  # this claim has worked, its answer was lost
             now = database_now(session)
             if StepKind(step.kind) not in kinds or not _claimable(run, step, now):
                 return None
             outbox = Outbox(session, run, now)
-            if step.status == StepStatus.RUNNING and not interrupt(session, run, step, outbox):
-                return None
-            return self._lease(session, run, step, outbox, token, worker), outbox.committed()
+            if step.status == StepStatus.RUNNING:
+                interrupt(session, run, step, outbox, self._limits.caps)
+                if step.status != StepStatus.PENDING:
+                    return None
+            self._begin(session, step, outbox, token, worker)
+            return self._lease_of(run, step, token), outbox.committed()
 
         return self._transactions.run(work)
 
-    def _lease(
-        self, session: Session, run: RunRow, step: StepRow, outbox: Outbox, token: LeaseToken, worker: str
-    ) -> Lease:
+    def _begin(self, session: Session, step: StepRow, outbox: Outbox, token: LeaseToken, worker: str) -> None:
+        """Begin a try of a step that is due."""
         kind = StepKind(step.kind)
         until = outbox.now + timedelta(seconds=self._limits.lease_s)
         step.status, step.lease_token, step.leased_until = StepStatus.RUNNING, token, until
@@ -79,11 +84,13 @@ class PostgresLedger:
             )
         )
         outbox.event("step_started", step_id=step.id, kind=kind, attempt=step.attempts, summary=KINDS[kind].doing)
+
+    def _lease_of(self, run: RunRow, step: StepRow, token: LeaseToken) -> Lease:
         return Lease(
             step_id=StepId(step.id),
             run_id=RunId(run.id),
             owner_id=OwnerId(run.owner_id),
-            kind=kind,
+            kind=StepKind(step.kind),
             token=token,
             attempt=step.attempts,
             epoch=step.epoch,
@@ -91,6 +98,7 @@ class PostgresLedger:
             iteration=step.iteration,
             subject=step.subject,
             inputs=step.inputs,
+            last_try=is_last(step.errors, self._limits.caps),
         )
 
     def heartbeat(self, lease: Lease) -> bool:
@@ -126,7 +134,7 @@ class PostgresLedger:
         def work(session: Session) -> Committed | None:
             held = _held(session, lease)
             if held is None:
-                return None
+                return Committed() if _was_done(session, lease) else None
             run, step, outbox = held
             end_attempt(session, step, outbox, "done", None)
             step.status, step.result, step.ended_at = StepStatus.COMPLETED, dict(outcome.result), outbox.now
@@ -147,7 +155,7 @@ class PostgresLedger:
                 return None
             run, step, outbox = held
             tries = Tries(step.errors + 1, step.interruptions)
-            decision = decide_retry(error, tries, KINDS[lease.kind].caps)
+            decision = decide_retry(error, tries, self._limits.caps)
             outcome = "postponed" if isinstance(decision, Retry) and not decision.counts else "failed"
             end_attempt(session, step, outbox, outcome, str(error))
             if outcome == "failed":
@@ -232,6 +240,18 @@ def _held(session: Session, lease: Lease) -> tuple[RunRow, StepRow, Outbox] | No
     return run, step, Outbox(session, run, database_now(session))
 
 
+def _was_done(session: Session, lease: Lease) -> bool:
+    """Tell whether this lease has been committed: by an earlier call whose answer was lost."""
+    outcome = session.scalar(
+        select(AttemptRow.outcome).where(
+            AttemptRow.step_id == lease.step_id,
+            AttemptRow.number == lease.attempt,
+            AttemptRow.lease_token == lease.token,
+        )
+    )
+    return outcome == "done"
+
+
 def end_attempt(session: Session, step: StepRow, outbox: Outbox, outcome: str, error: str | None) -> None:
     """Close the try that runs now."""
     session.execute(
@@ -241,14 +261,12 @@ def end_attempt(session: Session, step: StepRow, outbox: Outbox, outcome: str, e
     )
 
 
-def interrupt(session: Session, run: RunRow, step: StepRow, outbox: Outbox) -> bool:
-    """End a try whose lease ran out; True when the step may be tried again."""
+def interrupt(session: Session, run: RunRow, step: StepRow, outbox: Outbox, caps: Caps) -> None:
+    """End a try whose lease ran out: the step is pending again, or has failed when that happened too often."""
     end_attempt(session, step, outbox, "interrupted", None)
     step.interruptions += 1
     tries = Tries(step.errors, step.interruptions)
-    decision = decide_interrupted(tries, KINDS[StepKind(step.kind)].caps)
-    end_try(session, run, step, outbox, decision, "interrupted")
-    return isinstance(decision, Retry)
+    end_try(session, run, step, outbox, decide_interrupted(tries, caps), "interrupted")
 
 
 def end_try(
@@ -259,7 +277,8 @@ def end_try(
     kind = StepKind(step.kind)
     if isinstance(decision, Retry):
         due = outbox.now + timedelta(seconds=decision.after_s)
-        step.status, step.not_before, step.wake_at, step.wakes = StepStatus.PENDING, due, due, 0
+        step.status, step.not_before, step.wakes = StepStatus.PENDING, due, 0
+        step.wake_at = due if decision.after_s > 0 else outbox.wake_at
         facts = {"step_id": step.id, "kind": kind, "attempt": step.attempts, "not_before": due.isoformat()}
         outbox.event("step_retrying", outcome=outcome, **facts)
         if decision.after_s <= 0:
@@ -267,6 +286,8 @@ def end_try(
         return
     step.status, step.ended_at = StepStatus.FAILED, outbox.now
     step.error_code, step.error = decision.code, decision.detail[:MAX_ERROR_CHARS]
+    if kind is StepKind.PARSE and "document_id" in step.inputs:
+        lose_document(session, str(step.inputs["document_id"]), step.error)
     facts = {"step_id": step.id, "kind": kind, "attempt": step.attempts, "summary": step.error}
     outbox.event("step_failed", outcome=outcome, **facts)
     progress(session, run, outbox)

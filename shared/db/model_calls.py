@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import asdict
 
-from sqlalchemy import select, update
+from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session
 
 from shared.db.engine import Transactions, new_id
@@ -40,6 +40,7 @@ class PostgresCallBook:
             if run is None or step is None or step.lease_token != lease.token or step.status != StepStatus.RUNNING:
                 raise Transient("lease_lost", "The step was taken away from this worker, so it calls no model.")
             if session.get(ModelCallRow, call_id) is None:  # else an earlier commit worked and its answer was lost
+                _end_orphans(session, lease)
                 self._check(session, run, lease, call)
                 session.add(_row(call_id, lease, call))
             return call_id
@@ -87,6 +88,17 @@ def wanted_by(call: Call) -> Spend:
     if call.schema is not None:
         texts.append(str(dict(call.schema)))
     return worst_case(texts, call.max_output_tokens, verifies=call.phase is Phase.VERIFIER)
+
+
+def _end_orphans(session: Session, lease: Lease) -> None:
+    """Book the calls of earlier tries of the step that nobody will settle any more: in full."""
+    session.execute(
+        update(ModelCallRow)
+        .where(
+            ModelCallRow.step_id == lease.step_id, ModelCallRow.status == OPEN, ModelCallRow.attempt < lease.attempt
+        )
+        .values(status=FAILED, outcome="interrupted", ended_at=func.clock_timestamp())
+    )
 
 
 def _row(call_id: str, lease: Lease, call: Call) -> ModelCallRow:

@@ -8,7 +8,8 @@ from sqlalchemy.orm import Session
 
 from shared.db.engine import new_id
 from shared.db.outbox import Outbox
-from shared.db.tables import IterationRow, RunRow, StepRow
+from shared.db.recording import lose_documents
+from shared.db.tables import AttemptRow, IterationRow, RunRow, StepRow
 from shared.db.views import elapsed_s, knowledge_of, knowledge_row, load_view
 from shared.domain.advance import advance, gained, wake_in_s
 from shared.domain.ids import OwnerId, StepId
@@ -23,11 +24,16 @@ BUDGET_MARKS = (50, 80, 100)
 """Percent of a limit at which a `budget` event is sent."""
 
 
-def progress(session: Session, run: RunRow, outbox: Outbox, *, may_start: bool = False) -> None:
-    """Apply the rules to the run until they have nothing to add; the caller holds the run's row lock."""
+def progress(
+    session: Session, run: RunRow, outbox: Outbox, *, may_start: bool = False, wait_limit_s: float | None = None
+) -> None:
+    """Apply the rules to the run until they have nothing to add; the caller holds the run's row lock.
+
+    ``wait_limit_s`` is how long a run may wait for a person; whoever does not know it lets the sweeper look at once.
+    """
     for _ in range(MAX_MOVES):
         session.flush()
-        view = load_view(session, run, outbox.now, may_start=may_start)
+        view = load_view(session, run, outbox.now, may_start=may_start, wait_limit_s=wait_limit_s)
         change = advance(view)
         _apply(session, run, outbox, view, change)
         if not change.again:
@@ -39,15 +45,23 @@ def progress(session: Session, run: RunRow, outbox: Outbox, *, may_start: bool =
 
 
 def end_open_steps(session: Session, run: RunRow, kinds: frozenset[StepKind] | None, outbox: Outbox) -> None:
-    """Cancel the open steps of the run, of some kinds or of all; a worker that holds one is fenced by that."""
+    """Cancel the open steps of the run, of some kinds or of all, and end their tries; who holds one is fenced."""
     wanted = [StepRow.run_id == run.id, StepRow.status.in_(OPEN_STEP)]
     if kinds is not None:
         wanted.append(StepRow.kind.in_(kinds))
-    session.execute(
+    ended = session.scalars(
         update(StepRow)
         .where(*wanted)
         .values(status=StepStatus.CANCELLED, lease_token=None, leased_until=None, ended_at=outbox.now)
+        .returning(StepRow.id)
+    ).all()
+    session.execute(
+        update(AttemptRow)
+        .where(AttemptRow.step_id.in_(ended), AttemptRow.outcome.is_(None))
+        .values(outcome="cancelled", ended_at=outbox.now)
     )
+    if run.kind == RunKind.INGEST:
+        lose_documents(session, run.id, "It was not read: the run that was to read it has ended.")
 
 
 def set_status(run: RunRow, outbox: Outbox, status: RunStatus, reason: str | None) -> None:
@@ -77,6 +91,8 @@ def _count_activity(run: RunRow, outbox: Outbox, *, active: bool) -> None:
 def _apply(session: Session, run: RunRow, outbox: Outbox, view: RunView, change: Advance) -> None:
     if change.stop_reason is not None:
         run.stop_reason = change.stop_reason
+    if change.error is not None:
+        run.last_error = change.error
     if change.cancel:
         end_open_steps(session, run, change.cancel, outbox)
     if change.finished:
@@ -85,7 +101,7 @@ def _apply(session: Session, run: RunRow, outbox: Outbox, view: RunView, change:
         run.iteration = change.iteration
     if change.status is not None:
         if change.status is RunStatus.FAILED:
-            run.last_error, run.resume_phase = change.error, run.status
+            run.resume_phase = run.status
         set_status(run, outbox, change.status, change.reason)
     for step in change.steps:
         insert_step(session, run, outbox, step)
@@ -109,6 +125,7 @@ def insert_step(session: Session, run: RunRow, outbox: Outbox, step: NewStep) ->
             attempts=0,
             errors=0,
             interruptions=0,
+            wake_at=outbox.wake_at,
             wakes=0,
         )
         .on_conflict_do_nothing(index_elements=["run_id", "epoch", "key"])

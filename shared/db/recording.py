@@ -147,6 +147,24 @@ def _document(session: Session, document: DocumentUpdate) -> None:
     )
 
 
+def lose_document(session: Session, document_id: str, reason: str) -> None:
+    """Say of a document that is being taken in that it could not be, so that nobody waits for it."""
+    session.execute(
+        update(DocumentRow)
+        .where(DocumentRow.id == document_id, DocumentRow.status == "pending")
+        .values(status="failed", reason=reason)
+    )
+
+
+def lose_documents(session: Session, run_id: str, reason: str) -> None:
+    """Say the same of every document that an ingest run has still to read."""
+    session.execute(
+        update(DocumentRow)
+        .where(DocumentRow.ingest_run_id == run_id, DocumentRow.status == "pending")
+        .values(status="failed", reason=reason)
+    )
+
+
 def _evidence(session: Session, run: RunRow, evidence: tuple[Evidence, ...], outbox: Outbox) -> None:
     """Insert evidence that is new to the run; the same span found again changes nothing."""
     added: Counter[str] = Counter()

@@ -9,11 +9,22 @@ from sqlalchemy.orm import Session
 
 from shared.contracts.plan import Plan
 from shared.contracts.runs import ControlRequest, CreateRun
-from shared.db.engine import Transactions
+from shared.db.engine import Transactions, new_id
 from shared.db.ledger import admit, database_now, lock_run
 from shared.db.outbox import Outbox
 from shared.db.progress import end_open_steps, insert_step, progress, set_status
-from shared.db.tables import CandidacyRow, IterationRow, PlanRow, RequestRow, RunRow, StatementRow, StepRow
+from shared.db.recording import lose_documents
+from shared.db.tables import (
+    CandidacyRow,
+    DocumentRow,
+    EventRow,
+    IterationRow,
+    PlanRow,
+    RequestRow,
+    RunRow,
+    StatementRow,
+    StepRow,
+)
 from shared.db.views import load_limits
 from shared.domain.budget import raised
 from shared.domain.errors import Conflict, IllegalAction, Invalid, NotFound, StaleVersion
@@ -23,6 +34,7 @@ from shared.domain.states import (
     RESEARCH_STEPS,
     SYNTHESIS_STEPS,
     Action,
+    RunKind,
     RunStatus,
     StepKind,
     StepStatus,
@@ -43,16 +55,16 @@ class PostgresRunControls:
 
     def act(self, owner_id: OwnerId, run_id: RunId, control: ControlRequest) -> Committed:
         """Carry out an action that the run's status allows; say so in the run's events."""
-        action = Action(control.action)
+        action, change_id = Action(control.action), new_id("chg")
 
         def work(session: Session, run: RunRow, outbox: Outbox) -> None:
             allow(run, action)
-            outbox.event("control", action=action, by=owner_id)
+            outbox.event("control", action=action, by=owner_id, change_id=change_id)
             _CONTROLS[action](session, run, outbox, control)
             run.updated_at = outbox.now
 
         try:
-            return self._on_run(owner_id, run_id, work)
+            return self._on_run(owner_id, run_id, change_id, work)
         except IntegrityError as error:
             if OPEN_SESSION_INDEX not in str(error.orig):
                 raise
@@ -60,6 +72,7 @@ class PostgresRunControls:
 
     def edit_plan(self, owner_id: OwnerId, run_id: RunId, expected_version: int, plan: Plan) -> Committed:
         """Replace the plan by a new version."""
+        change_id = new_id("chg")
 
         def work(session: Session, run: RunRow, outbox: Outbox) -> None:
             allow(run, Action.EDIT_PLAN)
@@ -69,10 +82,10 @@ class PostgresRunControls:
             run.plan_version += 1
             body = plan.model_dump(mode="json")
             session.add(PlanRow(run_id=run.id, version=run.plan_version, body=body, by=owner_id))
-            outbox.event("plan_changed", plan_version=run.plan_version, by=owner_id)
+            outbox.event("plan_changed", plan_version=run.plan_version, by=owner_id, change_id=change_id)
             run.updated_at = outbox.now
 
-        return self._on_run(owner_id, run_id, work)
+        return self._on_run(owner_id, run_id, change_id, work)
 
     def admit(self, owner_id: OwnerId) -> Committed:
         """Start the owner's oldest queued runs as far as its limit allows."""
@@ -81,25 +94,49 @@ class PostgresRunControls:
     def delete_run(self, owner_id: OwnerId, run_id: RunId) -> None:
         """Remove every row of the run; a worker that still holds a step of it finds nothing to record to."""
 
+        found = False
+
         def work(session: Session) -> None:
-            if owned(session, owner_id, run_id) is None:
+            nonlocal found
+            run = lock_run(session, run_id)
+            if run is None or run.owner_id != owner_id:
+                if found:
+                    return  # an earlier commit worked, its answer was lost
                 raise NotFound(f"There is no run {run_id}.")
+            found = True
+            if run.kind == RunKind.INGEST:
+                lose_documents(session, run_id, "It was not read: the run that was to read it was deleted.")
             session.execute(delete(RunRow).where(RunRow.id == run_id))
 
         self._transactions.run(work)
 
-    def _on_run(self, owner_id: OwnerId, run_id: RunId, work: Callable[[Session, RunRow, Outbox], None]) -> Committed:
+    def _on_run(
+        self, owner_id: OwnerId, run_id: RunId, change_id: str, work: Callable[[Session, RunRow, Outbox], None]
+    ) -> Committed:
+        """Change a run once: a repetition of a commit whose answer was lost finds the change by its id."""
+
         def locked(session: Session) -> Committed:
             if owned(session, owner_id, run_id) is None:
                 raise NotFound(f"There is no run {run_id}.")
             run = lock_run(session, run_id)
             if run is None:
                 raise NotFound(f"There is no run {run_id}.")
+            if _was_changed(session, run, change_id):
+                return Committed()
             outbox = Outbox(session, run, database_now(session))
             work(session, run, outbox)
             return outbox.committed()
 
         return self._transactions.run(locked)
+
+
+def _was_changed(session: Session, run: RunRow, change_id: str) -> bool:
+    told = select(EventRow.seq).where(
+        EventRow.run_id == run.id,
+        EventRow.type.in_(["control", "plan_changed"]),
+        EventRow.payload["change_id"].astext == change_id,
+    )
+    return session.scalar(told.limit(1)) is not None
 
 
 def _check_searches(session: Session, run: RunRow, plan: Plan) -> None:
@@ -159,10 +196,11 @@ def _approve(session: Session, run: RunRow, outbox: Outbox, control: ControlRequ
     progress(session, run, outbox)
 
 
-def _pause(_: Session, run: RunRow, outbox: Outbox, __: ControlRequest) -> None:
+def _pause(session: Session, run: RunRow, outbox: Outbox, _: ControlRequest) -> None:
     """Stop at the next safe boundary: what runs may end and is kept, nothing further is begun."""
     run.resume_phase = run.status
     set_status(run, outbox, RunStatus.PAUSED, "paused")
+    progress(session, run, outbox)
 
 
 def _resume(session: Session, run: RunRow, outbox: Outbox, _: ControlRequest) -> None:
@@ -174,6 +212,7 @@ def _resume(session: Session, run: RunRow, outbox: Outbox, _: ControlRequest) ->
         StepRow.run_id == run.id, StepRow.epoch == run.epoch, StepRow.status == StepStatus.PENDING
     )
     for step in session.scalars(waiting):
+        step.wakes, step.wake_at = 0, max(step.not_before, outbox.wake_at)
         outbox.wake(StepId(step.id), StepKind(step.kind))
 
 
@@ -200,12 +239,35 @@ def _cancel(session: Session, run: RunRow, outbox: Outbox, _: ControlRequest) ->
 
 def _retry(session: Session, run: RunRow, outbox: Outbox, _: ControlRequest) -> None:
     """Take up the failed phase again: what it completed is kept, only what failed or was left open is done anew."""
+    if run.kind == RunKind.INGEST:
+        _read_again(session, run, outbox)
+        return
     planning = run.resume_phase == RunStatus.PLANNING
     raise_epoch(session, run, outbox, RESEARCH_STEPS | SYNTHESIS_STEPS)
     run.stop_reason = run.last_error = run.resume_phase = None
     set_status(run, outbox, RunStatus.PLANNING if planning else RunStatus.QUEUED, "retried")
     if planning:
         insert_step(session, run, outbox, NewStep(StepKind.PLAN, "plan", 0, "plan"))
+
+
+def _read_again(session: Session, run: RunRow, outbox: Outbox) -> None:
+    """Read the documents anew that an ingest run could not."""
+    failed = session.scalars(
+        select(StepRow).where(
+            StepRow.run_id == run.id, StepRow.epoch == run.epoch, StepRow.status == StepStatus.FAILED
+        )
+    ).all()
+    raise_epoch(session, run, outbox, frozenset({StepKind.PARSE}))
+    run.stop_reason = run.last_error = run.resume_phase = None
+    set_status(run, outbox, RunStatus.QUEUED, "retried")
+    session.execute(
+        update(DocumentRow)
+        .where(DocumentRow.ingest_run_id == run.id, DocumentRow.id.in_([step.subject for step in failed]))
+        .values(status="pending", reason=None)
+    )
+    for step in failed:
+        insert_step(session, run, outbox, NewStep(StepKind.PARSE, step.key, step.iteration, step.subject, step.inputs))
+    progress(session, run, outbox)
 
 
 def _increase_budget(session: Session, run: RunRow, outbox: Outbox, control: ControlRequest) -> None:

@@ -2,21 +2,23 @@
 
 from datetime import timedelta
 
-from sqlalchemy import ColumnElement, func, or_, select
-from sqlalchemy.orm import Session
+from sqlalchemy import ColumnElement, Select, func, or_, select, update
+from sqlalchemy.orm import Session, aliased
 
 from shared.db.engine import Transactions
 from shared.db.ledger import LedgerLimits, admit, database_now, interrupt, lock_run, lock_step
 from shared.db.outbox import Outbox
 from shared.db.progress import progress
-from shared.db.tables import RunRow, StepRow
-from shared.domain.ids import OwnerId, StepId
+from shared.db.tables import OwnerRow, RunRow, StepRow
+from shared.domain.ids import OwnerId, RunId, StepId
+from shared.domain.kinds import KINDS, kinds_of
 from shared.domain.states import CLAIMABLE, RunKind, RunStatus, StepKind, StepStatus
 from shared.ports.ledger import Committed, WakeUp
 
 FIRST_REWAKE_S = 2.0
 MAX_REWAKE_S = 30.0
 _MAX_DOUBLINGS = 8
+WAIT_LIMIT_S = 7 * 86_400.0
 
 
 def may_run() -> ColumnElement[bool]:
@@ -29,31 +31,44 @@ def may_run() -> ColumnElement[bool]:
     return (StepRow.epoch == RunRow.epoch) & or_(ingesting, *open_runs)
 
 
+def _is_due() -> ColumnElement[bool]:
+    now = func.clock_timestamp()
+    return (StepRow.status == StepStatus.PENDING) & (StepRow.wake_at <= now) & (StepRow.not_before <= now)
+
+
+def _in_turn(queue: str) -> Select[tuple[str, int]]:
+    """Return the due steps of a queue: everybody's first one, then everybody's second."""
+    of_run = func.row_number().over(partition_by=StepRow.run_id, order_by=StepRow.id).label("of_run")
+    due = (
+        select(StepRow.id, RunRow.owner_id, of_run)
+        .join(RunRow, RunRow.id == StepRow.run_id)
+        .where(_is_due(), may_run(), StepRow.kind.in_(kinds_of(queue)))
+        .subquery()
+    )
+    turn = func.row_number().over(partition_by=due.c.owner_id, order_by=[due.c.of_run, due.c.id]).label("turn")
+    return select(due.c.id, turn).order_by(turn, due.c.id)
+
+
 class PostgresSweep:
     """The queries of the sweeper; any number of sweepers may run at once, each call is a transaction of its own."""
 
-    def __init__(self, transactions: Transactions, limits: LedgerLimits) -> None:
-        self._transactions, self._limits = transactions, limits
+    def __init__(self, transactions: Transactions, limits: LedgerLimits, wait_limit_s: float = WAIT_LIMIT_S) -> None:
+        """Take how long a run may wait for a person."""
+        self._transactions, self._limits, self._wait_limit_s = transactions, limits, wait_limit_s
 
-    def take_due(self, limit: int) -> tuple[WakeUp, ...]:
+    def due_queues(self) -> frozenset[str]:
+        """Return the queues for which there is a step to wake a worker for."""
+        kinds = select(StepRow.kind).distinct().join(RunRow, RunRow.id == StepRow.run_id).where(_is_due(), may_run())
+        found = self._transactions.run(lambda session: session.scalars(kinds).all())
+        return frozenset(KINDS[StepKind(kind)].queue for kind in found)
+
+    def take_due(self, queue: str, limit: int) -> tuple[WakeUp, ...]:
         """Return pending steps whose wake-up seems lost or whose time has come, and put their next one off.
 
-        Fair: each run's oldest due step comes before any run's second. Steps whose run cannot run them are left out.
+        Fair: each owner gets a step before any owner gets a second, and so does each run of an owner. Steps whose run
+        cannot run them are left out.
         """
-        turn = func.row_number().over(partition_by=StepRow.run_id, order_by=StepRow.id).label("turn")
-        due = (
-            select(StepRow.id, turn)
-            .join(RunRow, RunRow.id == StepRow.run_id)
-            .where(
-                StepRow.status == StepStatus.PENDING,
-                StepRow.wake_at <= func.clock_timestamp(),
-                StepRow.not_before <= func.clock_timestamp(),
-                may_run(),
-            )
-            .order_by(turn, StepRow.id)
-            .limit(limit)
-            .subquery()
-        )
+        due = _in_turn(queue).limit(limit).subquery()
 
         def work(session: Session) -> tuple[WakeUp, ...]:
             rows = session.scalars(
@@ -100,55 +115,76 @@ class PostgresSweep:
             if step.status != StepStatus.RUNNING or (step.leased_until is not None and step.leased_until > now):
                 return Committed()
             outbox = Outbox(session, run, now)
-            interrupt(session, run, step, outbox)
+            interrupt(session, run, step, outbox, self._limits.caps)
             return outbox.committed()
 
         return self._transactions.run(work)
 
-    def admit_queued(self, limit: int) -> tuple[Committed, ...]:
-        """Start queued runs of every owner that has room, owners whose oldest run waits longest first."""
-
-        def owners(session: Session) -> list[str]:
-            waiting = (
-                select(RunRow.owner_id)
-                .where(RunRow.status == RunStatus.QUEUED)
-                .group_by(RunRow.owner_id)
-                .order_by(func.min(RunRow.queued_at))
-                .limit(limit)
+    def owners_with_room(self, limit: int) -> tuple[OwnerId, ...]:
+        """Return owners of queued runs that may start more of them, those first whose oldest run waits longest."""
+        running = aliased(RunRow)
+        started = (
+            select(func.count())
+            .where(
+                running.owner_id == OwnerRow.id,
+                running.kind == RunKind.RESEARCH,
+                running.status.in_([RunStatus.RESEARCHING, RunStatus.SYNTHESIZING]),
             )
-            return list(session.scalars(waiting))
+            .scalar_subquery()
+        )
+        most = func.coalesce(OwnerRow.max_running_runs, self._limits.max_running_runs)
+        waiting = (
+            select(OwnerRow.id)
+            .join(RunRow, RunRow.owner_id == OwnerRow.id)
+            .where(RunRow.status == RunStatus.QUEUED, started < most)
+            .group_by(OwnerRow.id)
+            .order_by(func.min(RunRow.queued_at))
+            .limit(limit)
+        )
+        found = self._transactions.run(lambda session: session.scalars(waiting).all())
+        return tuple(OwnerId(owner_id) for owner_id in found)
 
-        def start(owner_id: str) -> Committed:
-            return self._transactions.run(lambda s: admit(s, OwnerId(owner_id), self._limits.max_running_runs))
+    def admit(self, owner_id: OwnerId) -> Committed:
+        """Start the owner's oldest queued runs as far as its limit allows."""
+        return self._transactions.run(lambda session: admit(session, owner_id, self._limits.max_running_runs))
 
-        return tuple(start(owner_id) for owner_id in self._transactions.run(owners))
+    def due_runs(self, limit: int) -> tuple[RunId, ...]:
+        """Return runs that time alone moves on, such as those whose time is up, the longest overdue first."""
+        due = select(RunRow.id).where(RunRow.wake_at <= func.clock_timestamp()).order_by(RunRow.wake_at).limit(limit)
+        return tuple(RunId(i) for i in self._transactions.run(lambda session: session.scalars(due).all()))
 
-    def advance_due(self, limit: int) -> tuple[Committed, ...]:
-        """Look again at runs that time alone moves on, such as those whose time is up."""
+    def advance(self, run_id: RunId) -> Committed:
+        """Look at a run again."""
 
-        def ids(session: Session) -> list[str]:
-            due = select(RunRow.id).where(RunRow.wake_at <= func.clock_timestamp()).order_by(RunRow.wake_at)
-            return list(session.scalars(due.limit(limit)))
+        def work(session: Session) -> Committed:
+            run = lock_run(session, run_id)
+            if run is None:
+                return Committed()
+            outbox = Outbox(session, run, database_now(session))
+            progress(session, run, outbox, wait_limit_s=self._wait_limit_s)
+            return outbox.committed()
 
-        def look(run_id: str) -> Committed:
-            def work(session: Session) -> Committed:
-                run = lock_run(session, run_id)
-                if run is None:
-                    return Committed()
-                outbox = Outbox(session, run, database_now(session))
-                progress(session, run, outbox)
-                return outbox.committed()
+        return self._transactions.run(work)
 
-            return self._transactions.run(work)
+    def put_off(self, item: str, seconds: float) -> None:
+        """Leave a step or a run alone for so long: it could not be dealt with, and others wait behind it."""
+        later = func.clock_timestamp() + timedelta(seconds=seconds)
+        overdue = (StepRow.status == StepStatus.RUNNING, StepRow.leased_until <= func.clock_timestamp())
 
-        return tuple(look(run_id) for run_id in self._transactions.run(ids))
+        def work(session: Session) -> None:
+            session.execute(update(RunRow).where(RunRow.id == item, RunRow.wake_at.is_not(None)).values(wake_at=later))
+            session.execute(update(StepRow).where(StepRow.id == item, *overdue).values(leased_until=later))
+
+        self._transactions.run(work)
 
     def seconds_to_next(self, longest: float) -> float:
         """Return the seconds until the next thing falls due, at most ``longest``."""
 
         def work(session: Session) -> float:
-            pending = select(func.min(func.greatest(StepRow.wake_at, StepRow.not_before))).where(
-                StepRow.status == StepStatus.PENDING
+            pending = (
+                select(func.min(func.greatest(StepRow.wake_at, StepRow.not_before)))
+                .join(RunRow, RunRow.id == StepRow.run_id)
+                .where(StepRow.status == StepStatus.PENDING, may_run())
             )
             leased = select(func.min(StepRow.leased_until)).where(StepRow.status == StepStatus.RUNNING)
             runs = select(func.min(RunRow.wake_at))

@@ -1,5 +1,6 @@
 """Reads a run the way the rules see it; the caller holds the run's lock when the view is to be acted on."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any
@@ -13,6 +14,7 @@ from shared.db.model_usage import load_booked
 from shared.db.tables import (
     CandidacyRow,
     ContradictionRow,
+    EventRow,
     EvidenceRow,
     IterationRow,
     PlanRow,
@@ -24,7 +26,7 @@ from shared.db.tables import (
 from shared.domain.budget import Depth, Limits, Usage, stored_limits
 from shared.domain.evidence import RELEVANCE_BAR_BP
 from shared.domain.selection import GIVEN
-from shared.domain.states import RunKind, RunStatus, StepKind, StepStatus
+from shared.domain.states import WAITING_RUN, RunKind, RunStatus, StepKind, StepStatus
 from shared.domain.view import (
     Candidate,
     ContradictionView,
@@ -47,13 +49,18 @@ _RESULTS_SHOWN = (
 )
 
 
-def load_view(session: Session, run: RunRow, now: datetime, *, may_start: bool = False) -> RunView:
+def load_view(
+    session: Session, run: RunRow, now: datetime, *, may_start: bool = False, wait_limit_s: float | None = None
+) -> RunView:
     """Return the run of this row as the rules see it."""
     kind, status = RunKind(run.kind), RunStatus(run.status)
     limits = load_limits(session, run.id)
+    waited = _waited_s(session, run, now) if status in WAITING_RUN else 0.0
     if kind is RunKind.INGEST:
-        return RunView(kind, status, limits, Usage(), ingest=_ingest_counts(session, run.id))
-    steps = _steps(session, run)
+        counts = _ingest_counts(session, run)
+        return RunView(kind, status, limits, Usage(), waited_s=waited, wait_limit_s=wait_limit_s, ingest=counts)
+    rows = _step_rows(session, run)
+    steps = tuple(_step_view(row) for row in rows)
     return RunView(
         kind=kind,
         status=status,
@@ -75,6 +82,9 @@ def load_view(session: Session, run: RunRow, now: datetime, *, may_start: bool =
             )
         ),
         stop_reason=run.stop_reason,
+        quiet_s=_quiet_s(rows, run, now),
+        waited_s=waited,
+        wait_limit_s=wait_limit_s,
     )
 
 
@@ -118,10 +128,10 @@ def load_contradictions(session: Session, run: RunRow) -> tuple[ContradictionVie
         .where(ContradictionRow.run_id == run.id)
         .order_by(ContradictionRow.claim_key)
     ).all()
+    searched = _searched_iteration(session, run) if rows else 0
     found = [(Contradiction.model_validate(body), found_in) for body, found_in in rows]
     return tuple(
-        ContradictionView(c.claim_key, c.central, c.followed_up or found_in <= _searched_iteration(session, run))
-        for c, found_in in found
+        ContradictionView(c.claim_key, c.central, c.followed_up or found_in <= searched) for c, found_in in found
     )
 
 
@@ -134,26 +144,48 @@ def _searched_iteration(session: Session, run: RunRow) -> int:
     return last or 0
 
 
-def _steps(session: Session, run: RunRow) -> tuple[StepView, ...]:
+def _step_rows(session: Session, run: RunRow) -> Sequence[StepRow]:
     """Return the steps of the epoch in an order that does not depend on when they were inserted."""
-    rows = session.execute(
+    return session.scalars(
         select(StepRow)
         .where(StepRow.run_id == run.id, StepRow.epoch == run.epoch)
         .order_by(StepRow.iteration, StepRow.key)
-    ).scalars()
-    return tuple(
-        StepView(
-            key=row.key,
-            kind=StepKind(row.kind),
-            status=StepStatus(row.status),
-            iteration=row.iteration,
-            subject=row.subject,
-            result=row.result if row.kind in _RESULTS_SHOWN else {},
-            error=row.error,
-            code=row.error_code if row.status == StepStatus.FAILED else None,
-        )
-        for row in rows
+    ).all()
+
+
+def _step_view(row: StepRow) -> StepView:
+    return StepView(
+        key=row.key,
+        kind=StepKind(row.kind),
+        status=StepStatus(row.status),
+        iteration=row.iteration,
+        subject=row.subject,
+        result=row.result if row.kind in _RESULTS_SHOWN else {},
+        error=row.error,
+        code=row.error_code if row.status == StepStatus.FAILED else None,
+        tried=row.attempts > 0,
     )
+
+
+def _quiet_s(rows: Sequence[StepRow], run: RunRow, now: datetime) -> float:
+    """Return the seconds since a step of the current iteration ended, the iteration began or the run became active."""
+    steps = [row for row in rows if row.iteration == run.iteration]
+    if not steps or run.active_since is None:
+        return 0.0
+    began = min(row.created_at for row in steps)
+    last = max((row.ended_at for row in steps if row.ended_at is not None), default=began)
+    return max((now - max(began, last, run.active_since)).total_seconds(), 0.0)
+
+
+def _waited_s(session: Session, run: RunRow, now: datetime) -> float:
+    """Return the seconds since the run came to its status."""
+    entered = session.scalar(
+        select(EventRow.at)
+        .where(EventRow.run_id == run.id, EventRow.type == "status_changed")
+        .order_by(EventRow.seq.desc())
+        .limit(1)
+    )
+    return (now - entered).total_seconds() if entered is not None else 0.0
 
 
 def _usage(session: Session, run: RunRow, steps: tuple[StepView, ...], now: datetime) -> Usage:
@@ -215,15 +247,12 @@ def _plan(session: Session, run: RunRow) -> PlanView | None:
     )
 
 
-def _ingest_counts(session: Session, run_id: str) -> IngestCounts:
-    counts = dict(
-        session.execute(
-            select(StepRow.status, func.count()).where(StepRow.run_id == run_id).group_by(StepRow.status)
-        ).all()
-    )
+def _ingest_counts(session: Session, run: RunRow) -> IngestCounts:
+    ours = (StepRow.run_id == run.id, StepRow.epoch == run.epoch)
+    counts = dict(session.execute(select(StepRow.status, func.count()).where(*ours).group_by(StepRow.status)).all())
     error = session.scalar(
         select(StepRow.error)
-        .where(StepRow.run_id == run_id, StepRow.status == StepStatus.FAILED)
+        .where(*ours, StepRow.status == StepStatus.FAILED)
         .order_by(StepRow.id)
         .limit(1)
     )

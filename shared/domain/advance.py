@@ -4,15 +4,17 @@ from collections.abc import Callable
 
 from shared.domain.budget import research_deadline_s
 from shared.domain.moves import Advance, NewStep, failed_by
-from shared.domain.research_moves import researching
-from shared.domain.states import RunKind, RunStatus, StepKind, StepStatus
-from shared.domain.stopping import FINISHED
+from shared.domain.research_moves import researching, straggler_wake_s
+from shared.domain.states import WAITING_RUN, RunKind, RunStatus, StepKind, StepStatus
+from shared.domain.stopping import EXPIRED, FINISHED
 from shared.domain.synthesis_moves import synthesizing
 from shared.domain.view import Knowledge, RunView
 
 
 def advance(view: RunView) -> Advance:
     """Return what comes next for the run."""
+    if view.status in WAITING_RUN and _expired(view):
+        return Advance(RunStatus.CANCELLED, EXPIRED, EXPIRED, cancel=frozenset(StepKind))
     if view.kind is RunKind.INGEST:
         return _ingest(view)
     return _RULES.get(view.status, _nothing)(view)
@@ -20,8 +22,10 @@ def advance(view: RunView) -> Advance:
 
 def wake_in_s(view: RunView) -> float | None:
     """Return the seconds after which time alone makes a difference to the run, or None."""
+    if view.status in WAITING_RUN:
+        return 0.0 if view.wait_limit_s is None else max(view.wait_limit_s - view.waited_s, 0.0)
     if view.kind is RunKind.RESEARCH and view.status is RunStatus.RESEARCHING:
-        return max(research_deadline_s(view.limits) - view.usage.elapsed_s, 0.0)
+        return max(min(research_deadline_s(view.limits) - view.usage.elapsed_s, straggler_wake_s(view)), 0.0)
     if view.kind is RunKind.RESEARCH and view.status is RunStatus.SYNTHESIZING:
         return max(view.limits.elapsed_s - view.usage.elapsed_s, 0.0) if not view.of_kind(StepKind.ASSEMBLE) else None
     return None
@@ -35,6 +39,10 @@ def gained(before: Knowledge, after: Knowledge) -> bool:
         or after.source_classes > before.source_classes
         or after.open_contradictions < before.open_contradictions
     )
+
+
+def _expired(view: RunView) -> bool:
+    return view.wait_limit_s is not None and view.waited_s >= view.wait_limit_s
 
 
 def _nothing(_: RunView) -> Advance:
@@ -63,7 +71,7 @@ def _queued(view: RunView) -> Advance:
 
 
 def _ingest(view: RunView) -> Advance:
-    if view.status is RunStatus.CREATED:
+    if view.status in (RunStatus.CREATED, RunStatus.QUEUED):
         return Advance(status=RunStatus.RESEARCHING)
     counts = view.ingest
     if view.status is not RunStatus.RESEARCHING or counts.open:

@@ -31,6 +31,8 @@ class Limits:
     verification_calls: int
     input_tokens: int
     output_tokens: int
+    straggler_wait_s: int
+    """How long an iteration waits for its slow sources once everything else in it has ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +52,9 @@ class Usage:
 
 
 TIERS: dict[Depth, Limits] = {
-    Depth.QUICK: Limits(6, 8, 10, 600, 4, 2, 200_000, 1_500_000, 30, 30, 300_000, 50_000),
-    Depth.STANDARD: Limits(12, 18, 24, 1200, 6, 3, 200_000, 3_000_000, 60, 80, 700_000, 100_000),
-    Depth.THOROUGH: Limits(20, 32, 45, 2700, 8, 4, 200_000, 6_000_000, 110, 160, 1_500_000, 180_000),
+    Depth.QUICK: Limits(6, 8, 10, 600, 4, 2, 200_000, 1_500_000, 30, 30, 300_000, 50_000, 15),
+    Depth.STANDARD: Limits(12, 18, 24, 1200, 6, 3, 200_000, 3_000_000, 60, 80, 700_000, 100_000, 20),
+    Depth.THOROUGH: Limits(20, 32, 45, 2700, 8, 4, 200_000, 6_000_000, 110, 160, 1_500_000, 180_000, 30),
 }
 """Hard limits by tier (DESIGN §4)."""
 

@@ -1,13 +1,16 @@
 """Dates in running text, as ISO 8601 at the precision in which they are written.
 
 Read are 2024-03-05, 5 March 2024, March 5th, 2024, 5 to 11 April 2021, March 2024, 5 March, 05.03.2024, 25/03/2024,
-2024年3月5日, the 1990s and the year range 2019–21. Bare years are read with the other figures, in `numbers`.
+2024年3月5日, the 1990s and the year range 2019–21; then those that leave something out (`partial_dates`). Bare years are
+read with the other figures, in `numbers`.
 """
 
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
+
+from shared.domain.partial_dates import PARTIAL_FORMS, partial_dates
 
 _LONGEST_MONTHS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
@@ -48,6 +51,10 @@ def dates_in(text: str) -> list[FoundDate]:
     found: list[FoundDate] = []
     for pattern, read in _FORMS:
         new = [date for match in pattern.finditer(text) for date in read(match)]
+        text = blank(text, new)
+        found += new
+    for form in PARTIAL_FORMS:
+        new = [FoundDate(start, end, year, iso) for start, end, year, iso in partial_dates(text, *form)]
         text = blank(text, new)
         found += new
     return found

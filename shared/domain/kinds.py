@@ -1,8 +1,7 @@
-"""The kinds of step: which queue each goes to, how long it may take, how often it is tried, what people read of it."""
+"""The kinds of step: which queue each goes to, how long it may take, what people read of it."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from shared.domain.retries import Caps
 from shared.domain.states import StepKind
 
 
@@ -14,7 +13,6 @@ class KindSpec:
     deadline_s: float
     phase: str
     doing: str
-    caps: Caps = field(default_factory=Caps)
 
 
 KINDS: dict[StepKind, KindSpec] = {

@@ -11,8 +11,10 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Literal
 
+from shared.domain.conversion import converted
 from shared.domain.dates import FoundDate, blank, dates_in
 from shared.domain.number_words import cardinals_in, ordinals_in
+from shared.domain.partial_dates import covers
 from shared.domain.units import AFTER, CURRENCY_BEFORE, SPACE, currency_name, unit_name
 
 Kind = Literal["number", "percent", "money", "date", "ordinal"]
@@ -24,13 +26,18 @@ VERSION = "version"
 """Unit of a dotted number such as 3.11.2, which equals only itself."""
 
 
+CONVERSION_TOLERANCE = Decimal("0.01")
+"""How far, as a part of it, a figure may lie from one in another unit."""
+
+
 @dataclass(frozen=True, slots=True)
 class Quantity:
     """A figure and where it stands: ``text`` is that of the code points from ``start`` to ``end``, end exclusive.
 
     The value of a date is its year (0 where it names none); the date itself is ISO 8601 in ``date``, as precise as it
-    was written: 2024-03-05, 2024-03, 2024, ``--03-05`` without a year, ``199X`` for a decade, ``20XX`` for a century;
-    None where day and month cannot be told apart. Units are canonical names; a currency is its code.
+    was written: 2024-03-05, 2024-03, 2024, ``--03-05`` without a year, ``199X`` for a decade, ``20XX`` for a century, and
+    the forms of `partial_dates`; None where day and month cannot be told apart. Units are canonical names; a currency is
+    its code. The exponent of a value is the precision that was written: 1.2 million is 1.2E+6.
     """
 
     value: Decimal
@@ -42,7 +49,10 @@ class Quantity:
     date: str | None = None
 
 
-_LETTER_BEFORE = r"(?<![A-Za-zÀ-ÖØ-öø-ɏͰ-ӿ_\d])(?<!\d\.)"
+_LETTER_BEFORE = (
+    r"(?<![A-Za-zÀ-ÖØ-öø-ɏͰ-ӿ_\d])(?<!\d\.)"
+    r"(?:(?<![A-Za-z]-)|(?<=\b(?i:mid|pre|non|top)-)|(?<=\b(?i:post|late|over)-)|(?<=\b(?i:early|under)-))"
+)
 _GROUP = r"[ \u00a0\u2009\u202f]"
 _LITERAL = "|".join(
     (
@@ -102,7 +112,6 @@ _FRACTIONS = {
     "⅞": Decimal("0.875"),
 }
 
-_QUARTER = re.compile(r"(?<!\w)(?:Q[1-4]|[1-4]Q)(?!\w)")
 _RANGE = re.compile(rf"{SPACE}*(?:[-–—~]|\b(?:to|or|and)\b){SPACE}*", re.IGNORECASE)
 _SCALE = re.compile(r"(?<![^\W\d_])(?:thousand|mn|mln|million|bn|billion|tn|trillion)(?![^\W\d_])", re.IGNORECASE)
 _PRONOUN_BEFORE = re.compile(rf"\b(?:no|the|this|that|any|every|each|which|another|some){SPACE}+\Z", re.IGNORECASE)
@@ -113,7 +122,7 @@ def quantities(text: str) -> tuple[Quantity, ...]:
     """Return the figures of `text` in their order; none overlaps another."""
     found = [_from_date(date) for date in dates_in(text)]
     rest = blank(text, found)
-    for read in (_clocks, _quarters, _numerals, _written, _ordinals):
+    for read in (_clocks, _numerals, _written, _ordinals):
         new = list(read(rest))
         rest = blank(rest, new)
         found += new
@@ -129,19 +138,37 @@ def missing_quantities(statement: str, spans: Sequence[str]) -> tuple[Quantity, 
     ("one of them", "no one") is not a figure.
     """
     known = [q for span in spans for q in quantities(span)]
-    stated = (q for q in quantities(statement) if not _is_pronoun(statement, q))
+    stated = (q for q in quantities(statement) if not is_pronoun(statement, q))
     return tuple(q for q in stated if not any(states(found, q) for found in known))
 
 
 def states(found: Quantity, wanted: Quantity) -> bool:
-    """Tell whether the figure `found` says what `wanted` says, or says it more precisely."""
+    """Tell whether the figure `found` says what `wanted` says, or says it more precisely.
+
+    A figure in another unit of the same dimension is converted and may differ by 1 %; one that was written more
+    precisely may be rounded to what is wanted, unless that is a plain number of one digit or in words.
+    """
     if wanted.kind == "date" or found.kind == "date":
         return _states_date(found, wanted)
-    if found.kind != wanted.kind or found.value != wanted.value:
+    if found.kind != wanted.kind:
         return False
     if VERSION in (found.unit, wanted.unit):
         return found.text == wanted.text
-    return wanted.unit is None or wanted.unit == found.unit
+    if wanted.unit is None or wanted.unit == found.unit:
+        return found.value == wanted.value or _rounds_to(found, wanted)
+    if found.unit is None or found.kind != "number":
+        return False
+    value = converted(found.value, found.unit, wanted.unit)
+    return value is not None and abs(value - wanted.value) <= CONVERSION_TOLERANCE * abs(wanted.value)
+
+
+def _rounds_to(found: Quantity, wanted: Quantity) -> bool:
+    """Tell whether `found` is written more precisely and is `wanted` when it is rounded to the precision of that."""
+    places, finer = wanted.value.as_tuple(), found.value.as_tuple()
+    short = len(places.digits) == 1 and wanted.kind == "number" and wanted.unit is None and places.exponent == 0
+    if short or not wanted.text[:1].strip("-\u2212$€£¥").isdecimal() or int(finer.exponent) >= int(places.exponent):
+        return False
+    return abs(found.value - wanted.value) * 2 <= Decimal(1).scaleb(int(places.exponent))
 
 
 def _states_date(found: Quantity, wanted: Quantity) -> bool:
@@ -154,14 +181,10 @@ def _states_date(found: Quantity, wanted: Quantity) -> bool:
         return found.text == wanted.text
     if found.date is None:
         return wanted.date == str(found.value)
-    if wanted.date.startswith("--"):
-        return found.date.endswith(wanted.date[1:]) and len(found.date) in (7, 10)
-    if wanted.date.endswith("X"):
-        return found.date.startswith(wanted.date.rstrip("X"))
-    return found.date == wanted.date or found.date.startswith(f"{wanted.date}-")
+    return covers(found.date, wanted.date)
 
 
-def _is_pronoun(text: str, quantity: Quantity) -> bool:
+def is_pronoun(text: str, quantity: Quantity) -> bool:
     """Tell whether the figure is the word "one" in a place where it counts nothing."""
     if quantity.text.casefold() != "one":
         return False
@@ -215,7 +238,7 @@ def _numeral(text: str, match: re.Match[str]) -> Quantity:
     if match.group("million") and not currency:
         end = match.start("million")
     magnitude = (match.group("magnitude") or (match.group("million") if currency else None) or "").casefold()
-    value *= 10 ** _MAGNITUDES.get(magnitude, 0)
+    value = value.scaleb(_MAGNITUDES.get(magnitude, 0))
     value = -value if match.group("sign") else value
     if match.group("ordinal"):
         return Quantity(value, None, "ordinal", "", match.start(), end)
@@ -252,12 +275,6 @@ def _written(text: str) -> Iterator[Quantity]:
         yield _with_unit(text, Quantity(Decimal(found.value), None, "number", "", found.start, found.end))
 
 
-def _quarters(text: str) -> Iterator[Quantity]:
-    """Yield the quarters of a year, such as Q3, as ordinals."""
-    for match in _QUARTER.finditer(text):
-        yield Quantity(Decimal(match.group().strip("Q")), None, "ordinal", "", match.start(), match.end())
-
-
 def _ordinals(text: str) -> Iterator[Quantity]:
     for found in ordinals_in(text):
         yield Quantity(Decimal(found.value), None, "ordinal", "", found.start, found.end)
@@ -268,7 +285,7 @@ def _scaled(one: Quantity, two: Quantity) -> Decimal:
     scale, own = _SCALE.search(two.text), _SCALE.search(one.text)
     if scale is None or own is not None or abs(one.value) >= 1000:
         return one.value
-    return one.value * Decimal(10 ** _MAGNITUDES[scale.group().casefold()])
+    return one.value.scaleb(_MAGNITUDES[scale.group().casefold()])
 
 
 def _with_ranges(text: str, found: Sequence[Quantity]) -> Iterator[Quantity]:

@@ -7,7 +7,7 @@ from shared.domain.errors import MODEL_REFUSED
 from shared.domain.moves import Advance, NewStep, failed_by
 from shared.domain.selection import GIVEN, choose_reads, given_reads, reads_of_iteration
 from shared.domain.states import RESEARCH_STEPS, RunStatus, StepKind, StepStatus
-from shared.domain.stopping import out_of_budget, out_of_time, stop_reason
+from shared.domain.stopping import gate_passes, out_of_budget, out_of_time, stop_reason
 from shared.domain.view import Candidate, RunView, Search, StepView
 
 
@@ -22,12 +22,38 @@ def researching(view: RunView) -> Advance:
     if decision is None and view.iteration > 1:
         return Advance(steps=(_decide_step(view),))
     new = (*_next_searches(view), *_next_reads(view), *_follow_ups(view))
-    if new or any(s.open for s in view.of_kind(*RESEARCH_STEPS)):
+    if new or _is_held(view):
         return Advance(steps=new)
     if len(view.gains) < view.iteration and (decision is None or decision.result.get("actions")):
         return Advance(finished=True)
     reason = stop_reason(view)
-    return _synthesize(reason) if reason is not None else Advance(iteration=view.iteration + 1)
+    if reason is None:
+        return Advance(iteration=view.iteration + 1)
+    return Advance() if _is_worth_waiting(view) else _synthesize(view, reason)
+
+
+def straggler_wake_s(view: RunView) -> float:
+    """Return the seconds after which stragglers are to be looked at again: at every full wait since the last ending."""
+    wait = view.limits.straggler_wait_s
+    return wait - view.quiet_s % wait
+
+
+def _is_held(view: RunView) -> bool:
+    """Tell whether something keeps the iteration from ending.
+
+    Slow sources do so for a limited time only, and not those left over from earlier iterations; a source that no worker
+    has taken up yet is not slow, and neither is one that has to wait until the tier allows another read.
+    """
+    still = [s for s in view.of_kind(*RESEARCH_STEPS) if s.open and s.iteration == view.iteration]
+    if any(s.kind not in _OF_SOURCES or not s.tried for s in still) or _unopened(view):
+        return True
+    return bool(still) and view.quiet_s < view.limits.straggler_wait_s
+
+
+def _is_worth_waiting(view: RunView) -> bool:
+    """Tell whether research, which has nothing else to do, waits once more for slow sources: a question may need them."""
+    slow = any(s.open for s in view.of_kind(*RESEARCH_STEPS))
+    return slow and not gate_passes(view) and view.quiet_s < view.limits.straggler_wait_s
 
 
 def _ended_early(view: RunView) -> Advance | None:
@@ -40,7 +66,7 @@ def _ended_early(view: RunView) -> Advance | None:
     if broken:
         return failed_by(broken[0])
     late = out_of_time(view) or out_of_budget(steps)
-    return _synthesize(late) if late is not None else None
+    return _synthesize(view, late) if late is not None else None
 
 
 def _decide_step(view: RunView) -> NewStep:
@@ -48,8 +74,12 @@ def _decide_step(view: RunView) -> NewStep:
     return NewStep(StepKind.DECIDE, key, view.iteration, key)
 
 
-def _synthesize(reason: str) -> Advance:
-    return Advance(RunStatus.SYNTHESIZING, reason, reason, cancel=RESEARCH_STEPS)
+def _synthesize(view: RunView, reason: str) -> Advance:
+    """Go on to writing; when no search of the run worked, tell the last one's error, which says what to do."""
+    searches = view.of_kind(StepKind.SEARCH)
+    failed = searches and all(s.status is StepStatus.FAILED for s in searches)
+    error = searches[-1].error if failed else None
+    return Advance(RunStatus.SYNTHESIZING, reason, reason, error, cancel=RESEARCH_STEPS)
 
 
 def _decision(view: RunView) -> StepView | None:
@@ -98,14 +128,19 @@ def _search_inputs(search: Search) -> dict[str, Any]:
 def _next_reads(view: RunView) -> tuple[NewStep, ...]:
     """Open the next reads of the iteration; a source that an earlier epoch has read goes straight to extraction."""
     reads = view.of_kind(StepKind.READ_SOURCE)
-    opened = {s.subject for s in reads}
-    chosen = [c for c in _chosen_sources(view, reads) if c.source_id not in opened]
+    chosen = _unopened(view)
     queries = {s.key: s.subject for s in _opened_searches(view)} | {GIVEN: _all_questions(view)}
     free = max(view.limits.parallel_reads - sum(s.open for s in reads), 0)
     unread = [c for c in chosen if c.snapshot_sha256 is None][:free]
-    known = {s.key for s in view.steps}
     again = [_extract_again(view, c, queries[c.search_key]) for c in chosen if c.snapshot_sha256 is not None]
-    return (*(_read_step(view, c, queries[c.search_key]) for c in unread), *(s for s in again if s.key not in known))
+    return (*(_read_step(view, c, queries[c.search_key]) for c in unread), *again)
+
+
+def _unopened(view: RunView) -> tuple[Candidate, ...]:
+    """Return the sources of the iteration for which there is no step yet."""
+    reads = view.of_kind(StepKind.READ_SOURCE)
+    opened = {s.subject for s in reads} | {s.subject for s in view.of_kind(StepKind.EXTRACT)}
+    return tuple(c for c in _chosen_sources(view, reads) if c.source_id not in opened)
 
 
 def _chosen_sources(view: RunView, reads: Sequence[StepView]) -> tuple[Candidate, ...]:
@@ -144,15 +179,19 @@ def _extract_again(view: RunView, candidate: Candidate, query: str) -> NewStep:
 
 
 _FOLLOWS = {StepKind.READ_SOURCE: StepKind.PARSE, StepKind.PARSE: StepKind.EXTRACT}
+_OF_SOURCES = frozenset({StepKind.READ_SOURCE, StepKind.PARSE, StepKind.EXTRACT})
 
 
 def _follow_ups(view: RunView) -> tuple[NewStep, ...]:
-    """Parse what was read and extract from what was parsed; a step's result says whether and with which inputs."""
+    """Parse what was read and extract from what was parsed; a step's result says whether and with which inputs.
+
+    What follows on a straggler belongs to the iteration that it has joined.
+    """
     known = {s.key for s in view.steps}
     new = []
     for step in view.of_kind(*_FOLLOWS):
         kind = _FOLLOWS[step.kind]
         key = f"{kind}:{step.subject}"
         if step.status is StepStatus.COMPLETED and "next" in step.result and key not in known:
-            new.append(NewStep(kind, key, step.iteration, step.subject, dict(step.result["next"])))
+            new.append(NewStep(kind, key, view.iteration, step.subject, dict(step.result["next"])))
     return tuple(new)

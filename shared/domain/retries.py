@@ -19,7 +19,7 @@ class Tries:
 
 @dataclass(frozen=True, slots=True)
 class Caps:
-    """How many tries of each kind a step kind is given in all."""
+    """How many tries of each kind a step is given in all."""
 
     errors: int = 3
     interruptions: int = 5
@@ -39,6 +39,11 @@ class GiveUp:
 
     code: str
     detail: str
+
+
+def is_last(errors: int, caps: Caps) -> bool:
+    """Tell whether a step that has had so many errors is given up with the next one."""
+    return errors + 1 >= caps.errors
 
 
 def decide_retry(error: Exception, tries: Tries, caps: Caps) -> Retry | GiveUp:

@@ -28,15 +28,18 @@ def choose_reads(
 ) -> tuple[Candidate, ...]:
     """Return at most ``room`` sources to read, the best of each search first, round-robin in the order of ``searches``.
 
-    ``taken`` are the sources read before. No search gives more than `FLOOR` sources, so that one query cannot crowd
-    out the others; the result depends on ranks alone, never on the order in which searches ended.
+    ``taken`` are the sources read before. No search gives more than `FLOOR` documents of the library, so that one query
+    cannot crowd out the others; pages of the web, whose order is a guess from snippets, fill the room that is left. The
+    result depends on ranks alone, never on the order in which searches ended.
     """
     lanes = {key: [] for key in searches}  # type: dict[str, list[Candidate]]
     for candidate in sorted(candidates, key=lambda c: (c.rank, c.source_id)):
-        if candidate.search_key in lanes and candidate.source_id not in taken:
-            lanes[candidate.search_key].append(candidate)
+        lane = lanes.get(candidate.search_key)
+        if lane is None or candidate.source_id in taken or (len(lane) >= FLOOR and candidate.document_id is not None):
+            continue
+        lane.append(candidate)
     chosen: dict[str, Candidate] = {}
-    for place in range(FLOOR):
+    for place in range(max(map(len, lanes.values()), default=0)):
         for key in searches:
             if place < len(lanes[key]) and len(chosen) < room:
                 chosen.setdefault(lanes[key][place].source_id, lanes[key][place])

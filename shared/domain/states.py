@@ -70,6 +70,8 @@ class Action(StrEnum):
 OPEN_STEP = frozenset({StepStatus.PENDING, StepStatus.RUNNING})
 FINAL_RUN = frozenset({RunStatus.COMPLETED, RunStatus.CANCELLED, RunStatus.FAILED, RunStatus.BUDGET_EXHAUSTED})
 RUNNING_RUN = frozenset({RunStatus.RESEARCHING, RunStatus.SYNTHESIZING})
+WAITING_RUN = frozenset({RunStatus.AWAITING_PLAN_APPROVAL, RunStatus.PAUSED})
+"""The statuses in which a run waits for a person."""
 
 PLANNING_STEPS = frozenset({StepKind.PLAN, StepKind.REVISE_PLAN})
 RESEARCH_STEPS = frozenset({StepKind.DECIDE, StepKind.SEARCH, StepKind.READ_SOURCE, StepKind.PARSE, StepKind.EXTRACT})

@@ -13,6 +13,7 @@ ONLY_DUPLICATES = "only_duplicates"
 PROVIDER_FAILURES = "provider_failures"
 NO_EVIDENCE = "no_evidence"
 CANCELLED = "cancelled"
+EXPIRED = "expired"
 
 IDLE_ITERATIONS = 3
 FAILED_SEARCHES = 3

@@ -80,12 +80,12 @@ def _marks() -> str:
 
 
 # Scripts written without spaces between words, or whose spaced units are too long to match whole.
-_UNSPACED = "\u0e00-\u0e7f\u0e80-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff"
-_UNSPACED += "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
+UNSPACED = "\u0e00-\u0e7f\u0e80-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff"
+UNSPACED += "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 _TOKEN = re.compile(
-    rf"(?P<run>[{_UNSPACED}]+)"
+    rf"(?P<run>[{UNSPACED}]+)"
     r"|(?P<number>\d++(?:[.,]\d++){0,8}+(?![\w.]))"
-    rf"|(?P<word>(?:(?![{_UNSPACED}])[\w{_marks()}])+(?:['’](?:(?![{_UNSPACED}])[^\W\d_])+)*)"
+    rf"|(?P<word>(?:(?![{UNSPACED}])[\w{_marks()}])+(?:['’](?:(?![{UNSPACED}])[^\W\d_])+)*)"
 )
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _POSSESSIVE = re.compile(r"['’]s?$")
@@ -134,5 +134,14 @@ def content_terms(text: str) -> list[str]:
         term
         for kind, token in _surface_tokens(text)
         if token.replace("’", "'") not in STOP_WORDS
+        for term in _term(kind, token)
+    ]
+
+
+def marked_terms(text: str) -> list[tuple[str, bool]]:
+    """Return `terms`, each with whether `content_terms` keeps it: both in one pass over the text."""
+    return [
+        (term, token.replace("’", "'") not in STOP_WORDS)
+        for kind, token in _surface_tokens(text)
         for term in _term(kind, token)
     ]

@@ -21,6 +21,8 @@ class StepView:
     error: str | None = None
     code: str | None = None
     """The stable code of the error that a failed step ended with."""
+    tried: bool = False
+    """Whether a worker has ever taken it up."""
 
     @property
     def open(self) -> bool:
@@ -116,6 +118,12 @@ class RunView:
     gains: tuple[bool, ...] = ()
     """Whether each finished iteration brought anything new, oldest first."""
     stop_reason: str | None = None
+    quiet_s: float = 0.0
+    """Seconds for which no step of the current iteration has ended, while the run was active."""
+    waited_s: float = 0.0
+    """Seconds for which the run has had its status."""
+    wait_limit_s: float | None = None
+    """How long it may wait for a person, if whoever asks knows."""
     ingest: IngestCounts = IngestCounts()
 
     def of_kind(self, *kinds: StepKind) -> tuple[StepView, ...]:

@@ -29,5 +29,5 @@ def set_up_logging(level: str) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
-    for noisy in ("celery.app.trace", "celery.worker.strategy", "kombu", "amqp"):
+    for noisy in ("celery.app.trace", "celery.worker.strategy", "kombu", "amqp", "httpx2", "openai"):
         logging.getLogger(noisy).setLevel("WARNING")

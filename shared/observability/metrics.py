@@ -12,6 +12,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 
 from shared.contracts.events import Event
+from shared.contracts.evidence import Fetch
 from shared.domain.kinds import QUEUES
 from shared.domain.phases import Phase
 from shared.domain.states import FINAL_RUN, RunStatus, StepKind
@@ -19,6 +20,7 @@ from shared.ports.model import TokenUsage
 from shared.ports.observer import Answered, BrokerCensus, LedgerCensus
 
 PREFIX = "leadline_"
+HTTP_OK_CLASS = 2
 STEP_SECONDS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 60.0, 120.0, 180.0)
 REQUEST_SECONDS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 
@@ -162,9 +164,9 @@ class MetricsObserver:
         """Set the gauge."""
         self.metrics.event_streams.set(count)
 
-    def fetched(self, tier: str, outcome: str) -> None:
-        """Count it."""
-        self.metrics.fetches.labels(tier, outcome).inc()
+    def fetched(self, fetch: Fetch) -> None:
+        """Count it by what came of it."""
+        self.metrics.fetches.labels(fetch.tier, fetch_outcome(fetch)).inc()
 
     def asked(self, phase: Phase, outcome: str, usage: TokenUsage | None) -> None:
         """Count the call and its tokens; ``cached`` ones are a part of ``input``."""
@@ -184,6 +186,15 @@ class MetricsText:
     def text(self) -> bytes:
         """Return all figures."""
         return generate_latest(self.metrics.registry)
+
+
+def fetch_outcome(fetch: Fetch) -> str:
+    """Return fetched, the class of another status such as http_4xx, or the code of the refusal, one of a fixed set."""
+    if fetch.refusal is not None:
+        return fetch.refusal
+    if fetch.status is None or fetch.status // 100 == HTTP_OK_CLASS:
+        return "fetched"
+    return f"http_{fetch.status // 100}xx"
 
 
 def count_event(metrics: Metrics, event: Event) -> None:

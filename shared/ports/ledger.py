@@ -15,7 +15,11 @@ from shared.domain.states import StepKind
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """The time-limited right to finish a step. ``attempt`` counts from 1; ``epoch`` is the run's."""
+    """The time-limited right to finish a step.
+
+    ``attempt`` counts from 1, whatever became of the tries before; ``epoch`` is the run's. After an error in the
+    ``last_try`` the step has failed for good.
+    """
 
     step_id: StepId
     run_id: RunId
@@ -28,6 +32,7 @@ class Lease:
     iteration: int
     subject: str
     inputs: Mapping[str, Any]
+    last_try: bool = False
 
 
 @dataclass(frozen=True, slots=True)

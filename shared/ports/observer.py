@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from shared.contracts.events import Event
+from shared.contracts.evidence import Fetch
 from shared.domain.phases import Phase
 from shared.domain.states import StepKind
 from shared.ports.model import TokenUsage
@@ -101,8 +102,8 @@ class Observer(Protocol):
         """Take how many clients follow events now."""
         ...
 
-    def fetched(self, tier: str, outcome: str) -> None:
-        """Take an entry of the fetch log; ``outcome`` is one of a few words."""
+    def fetched(self, fetch: Fetch) -> None:
+        """Take an entry of the fetch log that has been recorded."""
         ...
 
     def asked(self, phase: Phase, outcome: str, usage: TokenUsage | None) -> None:
@@ -152,7 +153,7 @@ class Unobserved:
     def streams(self, count: int) -> None:
         """Do nothing."""
 
-    def fetched(self, tier: str, outcome: str) -> None:
+    def fetched(self, fetch: Fetch) -> None:
         """Do nothing."""
 
     def asked(self, phase: Phase, outcome: str, usage: TokenUsage | None) -> None:

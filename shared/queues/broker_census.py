@@ -35,12 +35,29 @@ def count_broker(app: Celery) -> BrokerCensus:
             raise BrokerSilent(str(error)) from error
 
 
+def count_waiting(app: Celery) -> dict[str, int]:
+    """Return how many messages each queue holds; raises `BrokerSilent`."""
+    with app.connection_for_read() as connection:
+        try:
+            if str(connection.transport.driver_type) == REDIS:
+                with connection.channel() as channel:
+                    return _redis_lengths(channel.client)
+            return {queue: _length(connection, queue) for queue in QUEUES}
+        except (*connection.connection_errors, *connection.channel_errors) as error:
+            raise BrokerSilent(str(error)) from error
+
+
 def _count_redis(connection: Connection) -> BrokerCensus:
     with connection.channel() as channel:  # type: ignore[no-untyped-call]
-        client = channel.client  # it knows the prefix of our keys; priorities, each a list of its own, are not used
-        queues = {queue: client.llen(queue) for queue in QUEUES}
+        client = channel.client
+        queues = _redis_lengths(client)
         memory = client.info("memory")
     return BrokerCensus(REDIS, queues, _ratio(memory), _evicts(memory))
+
+
+def _redis_lengths(client: Any) -> dict[str, int]:
+    """Ask a client that knows the prefix of our keys; priorities, each a list of its own, are not used."""
+    return {queue: client.llen(queue) for queue in QUEUES}
 
 
 def _length(connection: Connection, queue: str) -> int:

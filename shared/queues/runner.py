@@ -147,6 +147,8 @@ class Runner:
             committed = self._ledger.fail(lease, error)
         else:
             committed = self._ledger.commit(lease, outcome)
+            for fetch in outcome.fetches if committed is not None else ():
+                self._observer.fetched(fetch)
         self._observer.worked(lease.kind, time.monotonic() - started)
         if committed is None:
             log.warning("the result of step %s came after its lease was lost and was refused", lease.step_id)

@@ -1,11 +1,13 @@
 """The real stack for end-to-end tests: every service as a process of its own, over the session's servers."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 
 from tests.support.api import Api
+from tests.support.model_server import PROVIDER_KEY, ModelServer, model_server
 from tests.support.servers import fresh_database
 from tests.support.stack import Stack, running_stack
 
@@ -32,3 +34,28 @@ def api(stack: Stack) -> Api:
 def documents(api: Api) -> list[str]:
     """The harbor corpus, taken in; its document ids."""
     return api.upload(Path(__file__).parents[2] / "evals" / "corpora" / "harbor")
+
+
+@pytest.fixture(scope="module")
+def provider() -> Iterator[ModelServer]:
+    """A model's provider on loopback."""
+    with model_server() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def make_llm_stack(
+    postgres: str,
+    template_database: str,
+    valkey: str,
+    provider: ModelServer,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Callable[..., AbstractContextManager[Stack]]]:
+    """Start a stack whose engine asks this provider for a model, one at a time; further settings as arguments."""
+    with fresh_database(postgres, template_database) as url:
+
+        def make(model: str, **settings: str) -> AbstractContextManager[Stack]:
+            known = {"LEADLINE_MODEL": model, "OPENAI_BASE_URL": provider.base_url, "OPENAI_API_KEY": PROVIDER_KEY}
+            return running_stack(url, valkey, tmp_path_factory.mktemp("stack"), **known, **settings)
+
+        yield make

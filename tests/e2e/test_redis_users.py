@@ -23,7 +23,6 @@ FORBIDDEN = (
     ("SHUTDOWN",),
     ("MODULE", "LIST"),
     ("REPLICAOF", "127.0.0.1", "1"),
-    ("DEBUG", "SLEEP", "0"),
     ("GET", "other:key"),
     ("LPUSH", "other:queue", "x"),
     ("PUBLISH", "other:channel", "x"),
@@ -53,25 +52,9 @@ def restricted_stack(
 def test_a_whole_run_as_the_restricted_user(restricted_stack: Stack, valkey_with_users: RestrictedValkey) -> None:
     """Documents, a run, its events live, a worker stopped and started: nothing that the stack does is refused."""
     api = Api(restricted_stack.address)
-    documents = api.upload(HARBOR)
-    run_id = api.ask(QUESTION, documents)
-    url = f"{restricted_stack.address}/api/v1/research-runs/{run_id}/events"
-    with requests.get(url, headers={"Accept": "text/event-stream"}, stream=True, timeout=60) as answer:
-        lines = list(answer.iter_lines())
-    assert b"event: end" in lines
-    api.complete(run_id)
-    restricted_stack.processes.pop("extractor").terminate()
-    restricted_stack.start("extractor")
-    api.complete(api.ask(QUESTION, documents))
-    assert valkey_with_users.denied() == set()
-
-
-def test_a_live_listener_hears_events(restricted_stack: Stack, valkey_with_users: RestrictedValkey) -> None:
-    """A plain client of the restricted user hears a run on its channel."""
-    api = Api(restricted_stack.address)
     with redis.Redis.from_url(valkey_with_users.leadline) as client, client.pubsub() as pubsub:
         pubsub.psubscribe("leadline:runs:*")
-        api.upload(HARBOR)
+        documents = api.upload(HARBOR)
         heard: list[object] = []
 
         def message_came() -> bool:
@@ -79,6 +62,18 @@ def test_a_live_listener_hears_events(restricted_stack: Stack, valkey_with_users
             return any(heard)
 
         wait_until(message_came, "an event on the channel")
+    run_id = api.ask(QUESTION, documents)
+    url = f"{restricted_stack.address}/api/v1/research-runs/{run_id}/events"
+    with requests.get(url, headers={"Accept": "text/event-stream"}, stream=True, timeout=60) as answer:
+        lines = list(answer.iter_lines())
+    assert b"event: end" in lines
+    api.complete(run_id)
+    worker = restricted_stack.processes.pop("extractor")
+    worker.terminate()
+    worker.wait(20)
+    restricted_stack.start("extractor")
+    api.complete(api.ask(QUESTION, documents))
+    assert valkey_with_users.denied() == set()
 
 
 @pytest.mark.parametrize("command", FORBIDDEN, ids=lambda c: c[0])

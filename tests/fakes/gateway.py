@@ -53,6 +53,10 @@ class Desk:
     events: dict[RunId, list[Event]] = field(default_factory=dict)
     reports: dict[RunId, Report] = field(default_factory=dict)
     documents: dict[str, Document] = field(default_factory=dict)
+    sources: dict[RunId, tuple[Source, ...]] = field(default_factory=dict)
+    evidence: dict[RunId, tuple[Evidence, ...]] = field(default_factory=dict)
+    texts: dict[str, str] = field(default_factory=dict)
+    """Snapshots by their sha256."""
     unreadable: tuple[str, ...] = ()
     """Names of documents that reading fails on."""
     sent: list[WakeUp] = field(default_factory=list)
@@ -279,14 +283,14 @@ class FakeReads:
         return ()
 
     def sources(self, owner_id: OwnerId, run_id: RunId) -> tuple[Source, ...]:
-        """Return no sources."""
+        """Return the sources."""
         self.desk.check(owner_id, run_id)
-        return ()
+        return self.desk.sources.get(run_id, ())
 
     def evidence(self, owner_id: OwnerId, run_id: RunId) -> tuple[Evidence, ...]:
-        """Return no evidence."""
+        """Return the evidence."""
         self.desk.check(owner_id, run_id)
-        return ()
+        return self.desk.evidence.get(run_id, ())
 
     def fetches(self, owner_id: OwnerId, run_id: RunId) -> tuple[Fetch, ...]:
         """Return no fetches."""
@@ -331,8 +335,10 @@ class FakeReads:
         return self.desk.documents[document_id]
 
     def snapshot_text(self, owner_id: OwnerId, sha256: str) -> str:
-        """Return nothing: there are no snapshots."""
-        raise NotFound(f"There is no snapshot {sha256}.")
+        """Return the text of a snapshot."""
+        if sha256 not in self.desk.texts:
+            raise NotFound(f"There is no snapshot {sha256}.")
+        return self.desk.texts[sha256]
 
     def ready(self) -> None:
         """Raise while the database is down."""

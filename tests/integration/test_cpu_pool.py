@@ -2,16 +2,20 @@
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import active_children
+from pathlib import Path
 
 import pytest
 
 from shared.adapters.cpu import ProcessCpu
-from shared.ports.cpu import CpuClosed, CpuLimitExceeded, CpuLimits, CpuTaskCrashed
+from shared.ports.cpu import CpuBusy, CpuClosed, CpuLimitExceeded, CpuLimits, CpuTaskCrashed
+from tests.support.waiting import wait_until
 
 _AMPLE = CpuLimits(wall_s=60, cpu_s=30, memory_bytes=512 * 2**20)
 _NEVER_ENDS = range(10**13)
@@ -135,3 +139,57 @@ def test_closing_ends_running_tasks() -> None:
     assert not _is_running(child)
     with pytest.raises(CpuClosed):
         cpu.run(pow, 2, 2, limits=_AMPLE)
+
+
+def test_a_task_that_finds_no_free_child_is_put_off() -> None:
+    """A caller does not wait past its patience: the step is postponed, which costs it no try."""
+    cpu = ProcessCpu(1, wait_s=0.2)
+    try:
+        cpu.run(pow, 2, 2, limits=_AMPLE)
+        with ThreadPoolExecutor(1) as threads:
+            running = threads.submit(cpu.run, sum, _NEVER_ENDS, limits=CpuLimits(2, 30, 2**30))
+            wait_until(lambda: _is_busy(cpu), "the only child is taken")
+            with pytest.raises(CpuLimitExceeded):
+                running.result(timeout=30)
+    finally:
+        cpu.close()
+
+
+def _is_busy(cpu: ProcessCpu) -> bool:
+    """Tell whether a further task is put off."""
+    try:
+        cpu.run(pow, 2, 2, limits=_AMPLE)
+    except CpuBusy:
+        return True
+    return False
+
+
+_ORPHANS = """
+import os, sys, threading, time
+from shared.adapters.cpu import ProcessCpu
+from shared.ports.cpu import CpuLimits
+if __name__ == "__main__":
+    cpu, ample = ProcessCpu(2), CpuLimits(600, 600, 2**30)
+    first = cpu.run(os.getpid, limits=ample)
+    threading.Thread(target=lambda: cpu.run(time.sleep, 600, limits=ample), daemon=True).start()
+    second = first
+    while second == first:
+        second = cpu.run(os.getpid, limits=ample)
+    print(first, second, flush=True)
+    time.sleep(600)
+"""
+
+
+def test_no_child_outlives_its_parent(tmp_path: Path) -> None:
+    """A worker that is killed leaves no process behind, neither an idle one nor one in the middle of a task."""
+    script = tmp_path / "orphans.py"
+    script.write_text(_ORPHANS)
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    parent = subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True, env=environment)
+    assert parent.stdout is not None
+    with parent.stdout as told:
+        children = [int(word) for word in told.readline().split()]
+    parent.kill()
+    parent.wait(30)
+    assert len(children) == 2
+    wait_until(lambda: not any(map(_is_running, children)), "the children are gone")

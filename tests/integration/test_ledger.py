@@ -1,7 +1,6 @@
 """The ledger over real Postgres: leases, fencing, retries, events, admission, sweeping."""
 
 import threading
-from datetime import timedelta
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -24,8 +23,7 @@ from shared.domain.errors import (
 )
 from shared.domain.ids import LOCAL_OWNER, OwnerId, RunId, StepId
 from shared.domain.states import StepKind
-from shared.ports.gateway import Upload
-from shared.ports.ledger import Lease, Outcome
+from shared.ports.ledger import Outcome
 from tests.support.stage import ALL_KINDS, Stage, found, plan
 
 DONE = Outcome("done")
@@ -35,14 +33,6 @@ DONE = Outcome("done")
 def stage(transactions: Transactions) -> Stage:
     """A ledger with an ordinary lease."""
     return Stage(transactions)
-
-
-def expire(stage: Stage, lease: Lease) -> None:
-    """Let a lease run out, by the database's clock."""
-    stage.scalar(
-        "update steps set leased_until = clock_timestamp() - interval '1 second' where id = :id returning 1",
-        id=lease.step_id,
-    )
 
 
 def event_types(stage: Stage, run_id: RunId) -> list[str]:
@@ -105,7 +95,7 @@ def test_a_zombie_is_refused(stage: Stage) -> None:
     """A worker whose lease ran out and was taken over cannot record its result."""
     run_id, created = stage.create()
     old = stage.claim(created.wake_ups[0].step_id, "zombie")
-    expire(stage, old)
+    stage.expire(old)
     new = stage.claim(old.step_id, "w2")
     assert new.attempt == 2
     assert stage.ledger.heartbeat(old) is False
@@ -121,7 +111,7 @@ def test_a_heartbeat_extends_a_lease(stage: Stage) -> None:
     _, created = stage.create()
     lease = stage.claim(created.wake_ups[0].step_id)
     assert stage.ledger.heartbeat(lease) is True
-    expire(stage, lease)
+    stage.expire(lease)
     assert stage.ledger.heartbeat(lease) is False
 
 
@@ -130,7 +120,7 @@ def test_a_poison_step_fails_with_its_reason(stage: Stage) -> None:
     run_id, created = stage.create()
     step_id = created.wake_ups[0].step_id
     for _ in range(5):
-        expire(stage, stage.claim(step_id))
+        stage.expire(stage.claim(step_id))
     stage.sweep.reclaim(step_id)
     run = stage.reads.run(LOCAL_OWNER, run_id)
     assert (run.status, run.stop_reason, run.resume_phase) == ("failed", "failed:plan", "planning")
@@ -247,91 +237,6 @@ def test_a_run_needs_sources(stage: Stage) -> None:
         stage.create(source_policy={})
     with pytest.raises(Invalid, match="doc_missing"):
         stage.create(source_policy={"document_ids": ("doc_missing",)})
-
-
-def test_admission_is_limited_and_oldest_first(transactions: Transactions) -> None:
-    """No more runs of one owner research at once than its limit; the rest start in the order of their approval."""
-    stage = Stage(transactions, max_running=2)
-    runs = [stage.planned(auto_approve=True)[0] for _ in range(4)]
-    stage.ledger.admit(LOCAL_OWNER)
-    statuses = [stage.reads.run(LOCAL_OWNER, r).status for r in runs]
-    assert statuses == ["researching", "researching", "queued", "queued"]
-    ended = stage.act(runs[0], "cancel")
-    assert ended.admit == LOCAL_OWNER
-    stage.sweep.admit_queued(10)
-    assert [stage.reads.run(LOCAL_OWNER, r).status for r in runs[1:]] == ["researching", "researching", "queued"]
-
-
-def test_the_sweeper_finds_lost_wake_ups(stage: Stage) -> None:
-    """A step that nobody was woken for is found, and each time put off for longer."""
-    _, created = stage.create()
-    step_id = created.wake_ups[0].step_id
-    assert step_id in {w.step_id for w in stage.sweep.take_due(100)}
-    assert step_id not in {w.step_id for w in stage.sweep.take_due(100)}
-    waits = []
-    for _ in range(7):
-        stage.scalar("update steps set wake_at = clock_timestamp() where id = :id returning 1", id=step_id)
-        assert step_id in {w.step_id for w in stage.sweep.take_due(100)}
-        wait: timedelta = stage.scalar("select wake_at - clock_timestamp() from steps where id = :id", id=step_id)
-        waits.append(round(wait.total_seconds()))
-    assert waits == [4, 8, 16, 30, 30, 30, 30]
-
-
-def test_the_sweeper_is_fair_between_runs(stage: Stage) -> None:
-    """A run with many due steps does not keep another run's first step waiting."""
-    stage.controls.add_documents(LOCAL_OWNER, uploads(20))
-    stage.controls.add_documents(LOCAL_OWNER, uploads(3, "other"))
-    due = stage.sweep.take_due(4)
-    runs = {stage.scalar("select run_id from steps where id = :id", id=w.step_id) for w in due}
-    assert len(runs) == 2
-
-
-def uploads(count: int, name: str = "many") -> list[Upload]:
-    """Return small distinct files."""
-    return [Upload(f"{name}{n}.txt", f"{name} {n}".encode()) for n in range(count)]
-
-
-def test_two_sweepers_do_not_send_the_same(stage: Stage) -> None:
-    """Sweepers at once share the due steps out between them."""
-    stage.controls.add_documents(LOCAL_OWNER, uploads(40))
-    barrier, got = threading.Barrier(4), []
-
-    def sweep() -> None:
-        barrier.wait()
-        got.extend(w.step_id for w in stage.sweep.take_due(100))
-
-    threads = [threading.Thread(target=sweep) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(got) == len(set(got)) == 40
-
-
-def test_expired_leases_are_reclaimed_without_a_wake_up(stage: Stage) -> None:
-    """The sweeper ends the try of a dead worker, and the step is due again."""
-    _, created = stage.create()
-    lease = stage.claim(created.wake_ups[0].step_id)
-    expire(stage, lease)
-    assert stage.sweep.expired(10) == (lease.step_id,)
-    sent = stage.sweep.reclaim(lease.step_id)
-    assert [w.step_id for w in sent.wake_ups] == [lease.step_id]
-    assert stage.sweep.expired(10) == ()
-
-
-def test_elapsed_time_ends_research(stage: Stage) -> None:
-    """When the time for research is up, the sweeper moves the run on to synthesis and cancels what is open."""
-    run_id, _ = stage.researching()
-    stage.scalar(
-        "update runs set active_since = clock_timestamp() - interval '500 s', wake_at = clock_timestamp() "
-        "where id = :id returning 1",
-        id=run_id,
-    )
-    stage.sweep.advance_due(10)
-    run = stage.reads.run(LOCAL_OWNER, run_id)
-    assert (run.status, run.stop_reason) == ("synthesizing", "budget:elapsed_s")
-    open_kinds = stage.rows("select kind from steps where run_id = :id and status = 'pending'", id=run_id)
-    assert [r.kind for r in open_kinds] == ["outline"]
 
 
 def test_the_same_source_is_one_row(stage: Stage) -> None:

@@ -18,6 +18,9 @@ from typing import Any
 
 from tests.support.scripted_model import answer, known_schema
 
+PROVIDER_KEY = "sk-secret-of-the-test-91c2"
+"""The key that tests give to clients of this provider; it asks for none."""
+
 HUGE = 20_000_000
 PATIENCE_S = 60.0
 """How long a call that is never answered, or held back by a test, is kept at most."""
@@ -44,7 +47,6 @@ class ModelServer:
     address: str
     calls: list[Asked] = field(default_factory=list)
     held: Callable[[Asked], bool] = lambda _: False
-    """Calls for which this is true are answered only after `release`."""
     waiting: int = 0
     released: threading.Event = field(default_factory=threading.Event)
     closing: threading.Event = field(default_factory=threading.Event)
@@ -67,6 +69,12 @@ class ModelServer:
             for counted in by_schema.values():
                 total.update(counted)
             return {**total, "refused": len(self.calls) - len(answered), "by_schema": by_schema}
+
+    def hold(self, held: Callable[[Asked], bool]) -> None:
+        """Hold back the calls for which ``held`` is true until `release`; ``waiting`` counts them."""
+        self.waiting = 0
+        self.released.clear()
+        self.held = held
 
     def release(self) -> None:
         """Answer what was held back, and hold nothing back any more."""

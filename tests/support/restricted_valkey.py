@@ -1,6 +1,6 @@
-"""Valkey as the containers run it: with the configuration file of the project, its users and their passwords."""
+"""Valkey as the containers run it: by the project's own start script, with its configuration and users."""
 
-import hashlib
+import os
 import secrets
 import subprocess
 from collections.abc import Iterator
@@ -13,8 +13,7 @@ import redis
 
 from tests.support.stack import ROOT, free_port, wait_until
 
-CONFIGURATION = ROOT / "infra" / "redis" / "valkey.conf"
-ADMIN = "user admin on >{password} ~* &* +@all"
+START = ROOT / "infra" / "redis" / "start.sh"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,17 +35,20 @@ def restricted_valkey(tmp: Path) -> Iterator[RestrictedValkey]:
     """Yield a server that is stopped afterwards."""
     port = free_port()
     passwords = {name: secrets.token_hex(16) for name in ("leadline", "flower", "admin")}
-    text = CONFIGURATION.read_text()
-    for name in ("leadline", "flower"):
-        mark = f"@{name.upper()}_SHA256@"
-        assert mark in text
-        text = text.replace(mark, hashlib.sha256(passwords[name].encode()).hexdigest())
-    text = text.replace("port 6379", f"port {port}\nbind 127.0.0.1") + "\n" + ADMIN.format(password=passwords["admin"])
-    file = tmp / "valkey.conf"
-    file.write_text(text)
+    programs = tmp / "bin"
+    programs.mkdir()
+    (programs / "valkey-server").symlink_to(_program())
+    environment = {
+        "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
+        "TMPDIR": str(tmp),
+        "LEADLINE_REDIS_PASSWORD": passwords["leadline"],
+        "FLOWER_REDIS_PASSWORD": passwords["flower"],
+    }
+    more = ["--port", str(port), "--bind", "127.0.0.1", "--user", "admin", "on", f">{passwords['admin']}"]
+    more += ["~*", "&*", "+@all"]
     urls = {name: f"redis://{name}:{password}@127.0.0.1:{port}/0" for name, password in passwords.items()}
     with (tmp / "valkey.log").open("wb") as log:
-        process = subprocess.Popen([_program(), file], stdout=log, stderr=log)
+        process = subprocess.Popen(["sh", START, *more], env=environment, stdout=log, stderr=log)
     try:
         wait_until(lambda: _answers(urls["admin"], process), "Valkey answers")
         yield RestrictedValkey(**urls)

@@ -111,9 +111,7 @@ def _finding(number: int, question: str, place: int, text: str, share: float) ->
 
 def _section(prompt: str) -> dict[str, Any]:
     cards = [(int(n), text) for n, _, text in _CARD.findall(prompt)]
-    sentences = [
-        {"text": text if n % 2 else SAID_BY + text[0].lower() + text[1:], "cards": [n]} for n, text in cards
-    ]
+    sentences = [{"text": text if n % 2 else SAID_BY + text[0].lower() + text[1:], "cards": [n]} for n, text in cards]
     return {"blocks": [{"form": "paragraph", "sentences": sentences}] if sentences else []}
 
 

@@ -19,13 +19,21 @@ class World:
     candidates: int = 3
     covers: Callable[[str], bool] = lambda source: True
     fails: Callable[[StepView], bool] = lambda step: False
+    slow: Callable[[StepView], bool] = lambda step: False
+    """Steps that end only when nothing else is left to happen but waiting."""
+    untried: Callable[[NewStep], bool] = lambda step: False
+    """Steps that no worker takes up before they end."""
+    code: str = "broken"
     decisions: int = 1
     findings: int = 1
 
 
 @dataclass
 class Simulation:
-    """One run; ``play`` ends steps in the order that ``choose`` picks until nothing is open."""
+    """One run; ``play`` ends steps in the order that ``choose`` picks until nothing is open.
+
+    Time passes only while nothing but slow steps is left, one straggler wait at a time.
+    """
 
     world: World
     limits: Limits = TIERS[Depth.QUICK]
@@ -44,15 +52,30 @@ class Simulation:
         for _ in range(MAX_STEPS):
             if is_final(self.view.status):
                 return self.view.status
-            if self.view.status is RunStatus.QUEUED:
-                self.view = replace(self.view, may_start=True)
-                self._settle()
-                continue
-            open_steps = [s for s in self.view.steps if s.open]
-            assert open_steps, f"stuck in {self.view.status}"
-            self._end(open_steps[choose(len(open_steps)) % len(open_steps)])
-            self._settle()
+            self.step(choose)
         raise AssertionError("the run did not end")
+
+    def step(self, choose: Callable[[int], int] = lambda n: 0) -> None:
+        """Let the next thing happen: admission, the end of a step, or a wait."""
+        if self.view.status is RunStatus.QUEUED:
+            self.view = replace(self.view, may_start=True)
+            self._settle()
+            return
+        open_steps = [s for s in self.view.steps if s.open]
+        assert open_steps, f"stuck in {self.view.status}"
+        quick = [s for s in open_steps if not self.world.slow(s)]
+        if not quick and self._wait():
+            return
+        among = quick or open_steps
+        self._end(among[choose(len(among)) % len(among)])
+        self._settle()
+
+    def _wait(self) -> bool:
+        """Let one straggler wait pass; False when that has changed nothing."""
+        before = self.view
+        self.view = replace(before, quiet_s=before.quiet_s + self.limits.straggler_wait_s)
+        self._settle()
+        return replace(self.view, quiet_s=0) != replace(before, quiet_s=0)
 
     def _settle(self) -> None:
         for _ in range(20):
@@ -90,7 +113,8 @@ class Simulation:
         if any(s.key == new.key for s in steps):
             return []
         self.seen_keys.append(new.key)
-        return [StepView(new.key, new.kind, StepStatus.PENDING, new.iteration, new.subject)]
+        tried = not self.world.untried(new)
+        return [StepView(new.key, new.kind, StepStatus.PENDING, new.iteration, new.subject, tried=tried)]
 
     def _usage(self, steps: list[StepView]) -> Usage:
         counted = [s for s in steps if s.status is not StepStatus.CANCELLED]
@@ -105,7 +129,9 @@ class Simulation:
         result = {} if failed else self._result(step)
         status = StepStatus.FAILED if failed else StepStatus.COMPLETED
         ended = replace(step, status=status, result=result, error="broken" if failed else None)
-        self.view = replace(self.view, steps=tuple(ended if s.key == step.key else s for s in self.view.steps))
+        ended = replace(ended, code=self.world.code if failed else None)
+        steps = tuple(ended if s.key == step.key else s for s in self.view.steps)
+        self.view = replace(self.view, steps=steps, quiet_s=0.0)
 
     def _result(self, step: StepView) -> dict[str, object]:
         if step.kind is StepKind.PLAN:

@@ -19,6 +19,7 @@ from shared.db.read_model import PostgresReadModel
 from shared.db.receipts import PostgresReceipts
 from shared.db.sweep import PostgresSweep
 from shared.domain.ids import LOCAL_OWNER, RunId, StepId
+from shared.domain.kinds import QUEUES
 from shared.domain.states import StepKind
 from shared.ports.gateway import Upload
 from shared.ports.ledger import Committed, FoundSource, Lease, Outcome
@@ -86,6 +87,47 @@ class Stage:
         if self.reads.run(LOCAL_OWNER, run_id).status == "awaiting_plan_approval":
             self.act(run_id, "approve_plan", expected_version=1)
         return run_id, self.ledger.admit(LOCAL_OWNER)
+
+    def expire(self, lease: Lease) -> None:
+        """Let a lease run out, by the database's clock."""
+        self.scalar(
+            "update steps set leased_until = clock_timestamp() - interval '1 second' where id = :id returning 1",
+            id=lease.step_id,
+        )
+
+    def lapse(self, seconds: float) -> None:
+        """Let time pass for whatever the sweeper waits for: wake-ups, retries, runs to look at, running clocks."""
+        for table, columns in (("steps", ("wake_at", "not_before")), ("runs", ("wake_at", "active_since"))):
+            earlier = ", ".join(f"{c} = {c} - make_interval(secs => :s)" for c in columns)
+            self.rows(f"update {table} set {earlier} returning id", s=seconds)
+        for table, columns in (("steps", ("created_at", "ended_at")), ("events", ("at",))):
+            earlier = ", ".join(f"{c} = {c} - make_interval(secs => :s)" for c in columns)
+            self.rows(f"update {table} set {earlier} returning 1", s=seconds)
+
+    def due(self, limit: int = 100) -> list[StepId]:
+        """Return what a sweeper sends now, over all queues."""
+        return [w.step_id for queue in QUEUES for w in self.sweep.take_due(queue, limit)]
+
+    def look(self) -> list[Committed]:
+        """Do what a sweeper does for runs whose time has come."""
+        return [self.sweep.advance(run_id) for run_id in self.sweep.due_runs(100)]
+
+    def other_owner(self, owner_id: str) -> None:
+        """Add an owner beside the local one."""
+        self.scalar("insert into owners (id) values (:id) returning 1", id=owner_id)
+
+    def pending(self, run_id: RunId, kind: str) -> list[StepId]:
+        """Return the pending steps of a kind, by key."""
+        rows = self.rows(
+            "select id from steps where run_id = :id and kind = :kind and status = 'pending' order by key",
+            id=run_id,
+            kind=kind,
+        )
+        return [StepId(r.id) for r in rows]
+
+    def status(self, run_id: RunId) -> str:
+        """Return where a run of the local owner stands."""
+        return self.reads.run(LOCAL_OWNER, run_id).status
 
     def rows(self, query: str, **values: Any) -> list[Any]:
         """Run a query for an assertion."""

@@ -1,5 +1,6 @@
 """The workflow rules: every run ends, within its limits, whatever the order in which its steps end."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -10,7 +11,7 @@ from shared.domain.advance import advance, gained, wake_in_s
 from shared.domain.budget import TIERS, Depth, Usage
 from shared.domain.states import RunKind, RunStatus, StepKind, StepStatus
 from shared.domain.stopping import gate_passes
-from shared.domain.view import ContradictionView, IngestCounts, Knowledge, RunView
+from shared.domain.view import ContradictionView, IngestCounts, Knowledge, RunView, StepView
 from tests.support.simulation import Simulation, World
 
 QUICK = TIERS[Depth.QUICK]
@@ -93,7 +94,7 @@ def test_time_alone_moves_a_run_on() -> None:
     change = advance(over)
     assert [s.kind for s in change.steps] == [StepKind.ASSEMBLE]
     assert change.steps[0].inputs["terminal_status"] == RunStatus.BUDGET_EXHAUSTED
-    assert wake_in_s(replace(late, usage=Usage(elapsed_s=80))) == 400
+    assert wake_in_s(replace(late, usage=Usage(elapsed_s=470))) == 10
 
 
 def test_gain_is_anything_new() -> None:
@@ -128,3 +129,83 @@ def test_a_cut_short_synthesis_cancels_what_is_open() -> None:
     assert StepKind.OUTLINE in change.cancel
     assert StepKind.ASSEMBLE not in change.cancel
     assert all(s.status is not StepStatus.FAILED for s in run.view.steps)
+
+
+def is_read(*sources: str) -> Callable[[StepView], bool]:
+    """Return what tells the reads of these sources."""
+    return lambda step: step.kind is StepKind.READ_SOURCE and step.subject in sources
+
+
+def test_a_slow_page_does_not_hold_the_iteration() -> None:
+    """When all else has ended and the wait is over, research goes on; what is still open is cancelled by synthesis."""
+    run = Simulation(World(slow=is_read("q1-0")))
+    assert run.play() is RunStatus.COMPLETED
+    [slow] = [s for s in run.view.of_kind(StepKind.READ_SOURCE) if s.subject == "q1-0"]
+    assert (slow.iteration, slow.status) == (1, StepStatus.CANCELLED)
+    assert run.view.iteration > 1
+
+
+def test_a_late_result_joins_the_next_iteration() -> None:
+    """A straggler that ends while the next iteration runs is parsed and extracted as a part of that one."""
+    slow_once = {"q1-0"}
+    run = Simulation(World(slow=lambda s: is_read(*slow_once)(s)))
+    while not run.view.of_kind(StepKind.DECIDE):
+        run.step()
+    slow_once.clear()
+    assert run.play() is RunStatus.COMPLETED
+    late = {s.kind: s for s in run.view.steps if s.subject == "q1-0"}
+    assert late[StepKind.READ_SOURCE].iteration == 1
+    assert (late[StepKind.EXTRACT].iteration, late[StepKind.EXTRACT].status) == (2, StepStatus.COMPLETED)
+
+
+def test_what_no_worker_has_taken_up_is_no_straggler() -> None:
+    """When workers are short, an iteration waits for them: only a source that was tried can be slow."""
+    world = World(slow=is_read("q1-0"), untried=lambda s: s.kind is StepKind.READ_SOURCE and s.subject == "q1-0")
+    run = Simulation(world)
+    run.play()
+    assert not any(s.status is StepStatus.CANCELLED for s in run.view.steps)
+
+
+def test_research_that_needs_a_slow_page_waits_for_it_once_more() -> None:
+    """With nothing left to do but a required question open, one more wait is worth it; not a third."""
+    world = World(candidates=1, slow=is_read("q1-0"), covers=lambda source: source == "q1-0", decisions=0)
+    run = Simulation(world, questions=1)
+    while not run.view.of_kind(StepKind.DECIDE):
+        run.step()
+    run.step()
+    assert run.view.status is RunStatus.RESEARCHING
+    assert not run.view.of_kind(StepKind.DECIDE)[0].open
+    run.step()
+    assert (run.view.status, run.view.stop_reason) == (RunStatus.SYNTHESIZING, "only_duplicates")
+
+
+@given(data=st.data(), slow=st.sets(st.integers(0, 40)))
+@settings(max_examples=100, deadline=None)
+def test_slow_pages_never_keep_a_run_from_its_end(data: st.DataObject, slow: set[int]) -> None:
+    """Whichever sources are slow, the run ends within its limits, and never more is read at once than allowed."""
+    world = World(candidates=5, slow=lambda s: s.kind is StepKind.READ_SOURCE and sum(s.subject.encode()) % 41 in slow)
+    run = Simulation(world)
+    assert run.play(lambda n: data.draw(st.integers(0, n - 1))) in (RunStatus.COMPLETED, RunStatus.BUDGET_EXHAUSTED)
+    assert run.most_open[StepKind.READ_SOURCE] <= QUICK.parallel_reads
+    assert run.view.usage.fetches <= QUICK.fetches
+
+
+def test_stragglers_are_looked_at_when_their_wait_is_over() -> None:
+    """A run that researches asks to be looked at again after each full wait without an ending."""
+    view = RunView(RunKind.RESEARCH, RunStatus.RESEARCHING, QUICK, Usage(), iteration=1, quiet_s=4)
+    assert wake_in_s(view) == QUICK.straggler_wait_s - 4
+    assert wake_in_s(replace(view, quiet_s=QUICK.straggler_wait_s)) == QUICK.straggler_wait_s
+    assert wake_in_s(replace(view, usage=Usage(elapsed_s=479))) == 1
+
+
+@pytest.mark.parametrize("status", [RunStatus.AWAITING_PLAN_APPROVAL, RunStatus.PAUSED])
+@pytest.mark.parametrize("kind", list(RunKind))
+def test_a_run_that_waits_too_long_for_a_person_expires(kind: RunKind, status: RunStatus) -> None:
+    """Past the limit it is cancelled with everything open; before it, and where nobody knows the limit, it waits."""
+    view = RunView(kind, status, QUICK, Usage(), waited_s=100)
+    assert (advance(view).status, wake_in_s(view)) == (None, 0.0)
+    in_time = replace(view, wait_limit_s=101)
+    assert (advance(in_time).status, wake_in_s(in_time)) == (None, 1)
+    change = advance(replace(view, wait_limit_s=100))
+    assert (change.status, change.reason, change.stop_reason) == (RunStatus.CANCELLED, "expired", "expired")
+    assert change.cancel == frozenset(StepKind)

@@ -16,6 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from services.gateway.app import create_app
 from shared.contracts.events import Event
+from shared.contracts.evidence import Fetch
 from shared.domain.kinds import QUEUES
 from shared.domain.states import RunStatus, StepKind
 from shared.observability.exposition import MetricsServer
@@ -129,14 +130,19 @@ def test_requests_fetches_and_tokens(figures: Figures) -> None:
     """Requests by route, fetches by tier, tokens by phase and direction."""
     figures.observer.answered(Answered("/api/v1/documents/{document_id}", "GET", 404, 0.02))
     figures.observer.streams(3)
-    figures.observer.fetched("static", "refused")
+    for facts in ({"status": 200}, {"status": 404}, {"refusal": "robots_disallowed"}):
+        now = datetime.now(UTC)
+        figures.observer.fetched(
+            Fetch(fetch_id="fch_1", source_id=None, requested_url="u", tier="static", at=now, **facts)
+        )
     figures.observer.asked(Phase.WRITER, "stop", TokenUsage(input=100, output=20, cached=60))
     figures.observer.asked(Phase.WRITER, "failed", None)
     route = {"route": "/api/v1/documents/{document_id}", "method": "GET"}
     assert figures.value("http_requests_total", status="404", **route) == 1
     assert figures.value("http_request_seconds_count", **route) == 1
     assert figures.value("event_streams") == 3
-    assert figures.value("fetches_total", tier="static", outcome="refused") == 1
+    for outcome in ("fetched", "http_4xx", "robots_disallowed"):
+        assert figures.value("fetches_total", tier="static", outcome=outcome) == 1
     assert figures.value("model_tokens_total", phase="writer", direction="cached") == 60
     assert figures.value("model_calls_total", phase="writer", outcome="failed") == 1
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from shared.domain.dedupe import clusters, signature, similarity
 from shared.domain.passages import PASSAGE_CHARS, passages
 from shared.domain.rank import bm25, coverage, stats_of
-from shared.domain.selection import FLOOR, choose_reads
+from shared.domain.selection import FLOOR, GIVEN, choose_reads, given_reads
 from shared.domain.view import Candidate
 
 WORDS = [f"word{n}" for n in range(400)]
@@ -73,8 +73,24 @@ def test_passages_hold_every_segment_once(lengths: list[int]) -> None:
 
 @given(st.permutations(range(8)), st.integers(0, 10))
 def test_reads_are_shared_out_between_searches(order: list[int], room: int) -> None:
-    """Each search gives its best first, none more than the floor, whatever the order of the candidates."""
-    every = [Candidate(f"{key}{n}", key, n) for key in ("s1", "s2") for n in range(4)]
+    """Each search gives its best first, none more documents than the floor, whatever the order of the candidates."""
+    every = [Candidate(f"{key}{n}", key, n, f"doc{n}") for key in ("s1", "s2") for n in range(4)]
     chosen = choose_reads(["s1", "s2"], [every[i] for i in order], frozenset({"s10"}), room)
     assert [c.source_id for c in chosen] == ["s11", "s20", "s12", "s21", "s13", "s22"][:room]
     assert sum(c.search_key == "s2" for c in chosen) <= FLOOR
+
+
+@given(st.permutations(range(8)), st.integers(0, 10))
+def test_pages_fill_the_room_that_is_left(order: list[int], room: int) -> None:
+    """Pages of the web are shared out in the same way, and no room stays empty while there are any."""
+    every = [Candidate(f"{key}{n}", key, n) for key in ("s1", "s2") for n in range(4)]
+    chosen = choose_reads(["s1", "s2"], [every[i] for i in order], frozenset({"s10"}), room)
+    assert [c.source_id for c in chosen] == ["s11", "s20", "s12", "s21", "s13", "s22", "s23"][:room]
+
+
+def test_given_sources_come_in_their_order() -> None:
+    """Sources that came with the request are read as they were given, as far as there is room."""
+    every = [Candidate(f"g{n}", GIVEN, n) for n in (2, 0, 1)] + [Candidate("s0", "s", 0)]
+    assert [c.source_id for c in given_reads(every, frozenset({"g0"}), 5)] == ["g1", "g2"]
+    assert [c.source_id for c in given_reads(every, frozenset(), 2)] == ["g0", "g1"]
+    assert given_reads(every, frozenset(), -1) == ()

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from infra.standalone import files, installer, system
 from infra.standalone.errors import LockTimeoutError
 from infra.standalone.home import Home
-from infra.standalone.plan import Plan, Urls, address, plan_from_settings, project_version, service_environment
+from infra.standalone.plan import Plan, Urls, address, plan_from_settings, service_environment
 from infra.standalone.processes import GATEWAY, SERVICES, ProcessRow, ProcessTable
 from infra.standalone.restarts import FIRST_SECONDS, LARGEST_SECONDS, STEADY_SECONDS, next_delay
+from shared.config.version import project_version
 from tests.support.fake_stack import BARE, StackSettings
 
 WAITS = st.floats(min_value=0.0, max_value=LARGEST_SECONDS)

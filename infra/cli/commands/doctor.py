@@ -21,9 +21,11 @@ from infra.cli.setup import load, revealed
 from infra.standalone import system
 from infra.standalone.home import Home
 from infra.standalone.info import StackInfo
-from infra.standalone.plan import PROJECT, project_version
+from infra.standalone.plan import PROJECT
 from infra.standalone.stack import running
 from shared.config.settings import Settings
+from shared.config.version import project_version
+from shared.observability.targets import FOLDER, announced
 
 OLDEST_PYTHON = (3, 11)
 SPACE_NEEDED = 500_000_000
@@ -73,6 +75,8 @@ def _checks() -> Iterator[Check]:
     yield _home(settings.home)
     yield _port(settings, info)
     yield _gateway(settings, info)
+    if info is not None:
+        yield _figures(settings.home)
     yield _database(settings, info)
     yield _server("broker", info.broker_url if info else revealed(settings.broker_url), "LEADLINE_BROKER_URL")
     yield _server("redis", info.redis_url if info else revealed(settings.redis_url), "LEADLINE_REDIS_URL")
@@ -130,6 +134,13 @@ def _gateway(settings: Settings, info: StackInfo | None) -> Check:
     fault = gateway_answers(address)
     advice = "see that it runs" if settings.address else f"see the logs in {settings.home / 'logs'}"
     return Check("stack", fault is None, f"runs at {address}" if fault is None else fault, advice)
+
+
+def _figures(home: Path) -> Check:
+    """Tell where Prometheus finds the processes of the running stack."""
+    shown = announced(home)
+    place = home / FOLDER / "*.json"
+    return Check("figures", bool(shown), f"{len(shown)} processes show theirs, as told in {place}", "see the logs")
 
 
 def _database(settings: Settings, info: StackInfo | None) -> Check:

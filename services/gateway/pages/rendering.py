@@ -17,11 +17,11 @@ PAGE_POLICY = f"{CONTENT_SECURITY_POLICY}; require-trusted-types-for 'script'; t
 """On pages a script cannot turn text into markup either: the browser refuses it (W3C Trusted Types)."""
 
 
-def page(template: str, status: int = 200, **context: Any) -> Response:
-    """Return a page made from a template."""
+def page(template: str, code: int = 200, **context: Any) -> Response:
+    """Return a page made from a template, with this HTTP status."""
     text = _environment().get_template(template).render(assets=assets().base, **context)
     headers = {"Content-Security-Policy": PAGE_POLICY}
-    return Response(text, status=status, content_type="text/html; charset=utf-8", headers=headers)
+    return Response(text, status=code, content_type="text/html; charset=utf-8", headers=headers)
 
 
 def words(name: str) -> str:

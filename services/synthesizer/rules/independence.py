@@ -4,6 +4,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 from shared.contracts.evidence import Source
 from shared.domain.dedupe import Signature, clusters
+from shared.guards.sites import site_key
 
 _READ = frozenset({"fetched", "duplicate"})
 
@@ -70,9 +71,11 @@ def _together(read: Sequence[Source], copies: Mapping[str, str]) -> Iterable[lis
     groups: dict[Hashable, list[str]] = {}
     for source in read:
         groups.setdefault(("copy", copies[source.source_id]), []).append(source.source_id)
-        for kind, name in (("publisher", source.publisher), ("domain", source.domain)):
-            if name and name.strip():
-                groups.setdefault((kind, name.strip().casefold()), []).append(source.source_id)
+        publisher = " ".join((source.publisher or "").split()).casefold()
+        site = site_key(source.domain) if source.domain else None
+        for kind, name in (("publisher", publisher), ("site", site)):
+            if name:
+                groups.setdefault((kind, name), []).append(source.source_id)
     return groups.values()
 
 

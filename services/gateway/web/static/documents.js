@@ -73,8 +73,8 @@ async function refreshPending() {
   const pending = [...body.querySelectorAll('[data-status="pending"]')];
   if (document.hidden || pending.length === 0) return;
   for (const line of pending) {
-    const document = await call("GET", `/documents/${line.dataset.document}`);
-    if (document.status !== "pending") line.replaceWith(row(document));
+    const found = await call("GET", `/documents/${line.dataset.document}`);
+    if (found.status !== "pending") line.replaceWith(row(found));
   }
 }
 

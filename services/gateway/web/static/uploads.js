@@ -72,6 +72,7 @@ export class Uploader {
 
   async #send(files) {
     this.bar.hidden = false;
+    this.bar.value = 0;
     this.state.textContent = `Sending ${count(files.length, "file")} …`;
     try {
       const ingest = await upload(files, (share) => {

@@ -1,0 +1,100 @@
+"""Single sources with their evidence and text, and what the installation offers."""
+
+from dataclasses import replace
+
+import pytest
+from flask.testing import FlaskClient
+
+from services.extractor.reading import mime
+from services.gateway.app import create_app
+from services.gateway.capabilities import READABLE
+from services.gateway.deps import Configured, Limits
+from shared.contracts.runs import CreateRun
+from shared.domain.budget import TIERS, Depth
+from shared.domain.ids import LOCAL_OWNER, OwnerId
+from tests.factories.research import make_document, make_evidence, make_snapshot, make_source
+from tests.fakes.gateway import Desk, fake_deps
+
+RUNS = "/api/v1/research-runs"
+SNAPSHOT = make_snapshot("The channel was dredged in 2021. 𝛑 is not 3.")
+SOURCE = make_document("src_1", SNAPSHOT)
+BLOCKED = make_source("src_2", status="blocked", reason="robots.txt disallows it")
+
+
+@pytest.fixture
+def desk() -> Desk:
+    """The state behind the gateway: a run with a source that was read and one that was not."""
+    made = Desk()
+    run_id = made.add_run(LOCAL_OWNER, CreateRun(objective="When?"))
+    made.sources[run_id] = (SOURCE, BLOCKED)
+    made.evidence[run_id] = (make_evidence("evd_1", SOURCE, SNAPSHOT),)
+    made.texts[SNAPSHOT.sha256] = SNAPSHOT.text
+    return made
+
+
+@pytest.fixture
+def http(desk: Desk) -> FlaskClient:
+    """A client of the gateway."""
+    return create_app(fake_deps(desk)).test_client()
+
+
+def address(desk: Desk, source_id: str) -> str:
+    """Return where a source of the only run is."""
+    return f"{RUNS}/{next(iter(desk.runs))}/sources/{source_id}"
+
+
+def test_a_source_comes_with_its_evidence(http: FlaskClient, desk: Desk) -> None:
+    """It is the object of the list, and what was found in it."""
+    body = http.get(address(desk, "src_1")).json
+    assert body["title"] == SOURCE.title
+    assert [e["evidence_id"] for e in body["evidence"]] == ["evd_1"]
+    assert http.get(address(desk, "src_2")).json["evidence"] == []
+
+
+def test_the_text_is_plain_and_its_own(http: FlaskClient, desk: Desk) -> None:
+    """The snapshot is text/plain in UTF-8 and nothing else, so that no browser takes it for a page."""
+    answer = http.get(f"{address(desk, 'src_1')}/snapshot")
+    assert answer.content_type == "text/plain; charset=utf-8"
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    text = answer.data.decode()
+    found = http.get(address(desk, "src_1")).json["evidence"][0]
+    assert text[found["start"] : found["end"]] == found["excerpt"]
+
+
+def test_what_is_not_there_is_not_found(http: FlaskClient, desk: Desk) -> None:
+    """An unknown source, the text of one that was not read, and everything of others: 404."""
+    for path in (address(desk, "src_9"), f"{address(desk, 'src_2')}/snapshot", f"{RUNS}/run_9/sources/src_1"):
+        assert http.get(path).status_code == 404
+    assert "blocked" in http.get(f"{address(desk, 'src_2')}/snapshot").json["detail"]
+    for run_id in desk.runs:
+        desk.owners[run_id] = OwnerId("own_other")
+    for path in (address(desk, "src_1"), f"{address(desk, 'src_1')}/snapshot"):
+        assert http.get(path).status_code == 404
+
+
+def test_capabilities_tell_what_is_configured(desk: Desk) -> None:
+    """Engines, models and search providers as they are set; limits as they hold."""
+    bare = create_app(fake_deps(desk, Limits(max_document_bytes=1000))).test_client().get("/api/v1/capabilities").json
+    assert bare["default_engine"] == "extractive"
+    assert [(e["name"], e["configured"]) for e in bare["engines"]] == [("extractive", True), ("llm", False)]
+    assert "LEADLINE_MODEL" in bare["engines"][1]["lacks"]
+    assert (bare["web"]["search_providers"], bare["documents"]["largest_bytes"]) == ([], 1000)
+    assert bare["budget"]["tiers"]["quick"]["fetches"] == TIERS[Depth.QUICK].fetches
+    assert bare["budget"]["maxima"]["fetches"] == TIERS[Depth.THOROUGH].fetches
+    assert "bundle" in bare["report_formats"]
+
+
+def test_capabilities_name_models_and_providers() -> None:
+    """With a model `auto` is the engine that asks it."""
+    deps = fake_deps(Desk())
+    configured = Configured("1.2", {"planner": "small", "writer": "large"}, ("searxng",))
+    http = create_app(replace(deps, configured=configured, has_model=True)).test_client()
+    body = http.get("/api/v1/capabilities").json
+    assert (body["version"], body["default_engine"]) == ("1.2", "llm")
+    assert body["engines"][1]["models"] == {"planner": "small", "writer": "large"}
+    assert body["web"]["search_providers"] == ["searxng"]
+
+
+def test_what_is_said_to_be_readable_is_what_is_read() -> None:
+    """The media types are those that the extractor has readers for."""
+    assert set(READABLE) == {mime.PDF, mime.HTML, mime.MARKDOWN, mime.PLAIN}

@@ -1,0 +1,212 @@
+"""Synthesis with a model: sentences from cards, verdicts by batch, the mechanical gate first and final."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from services.synthesizer import handlers
+from services.synthesizer.engines.llm import LlmSynthesis
+from services.synthesizer.gate.context import GateContext, gate_context
+from services.synthesizer.prompts.write import SectionText, SummaryText
+from services.synthesizer.rules.prose import SUMMARY, section_drafts, summary_drafts
+from services.synthesizer.rules.verdicts import BATCH
+from services.synthesizer.rules.writing import SectionTask
+from services.synthesizer.verify import verify_bundle
+from shared.contracts.report import Statement
+from shared.domain.errors import BudgetExhausted, InvalidAnswer, Permanent, RateLimited, Transient
+from shared.domain.phases import Phase
+from shared.domain.states import StepKind
+from tests.factories.research import (
+    RUN_ID,
+    make_document,
+    make_evidence,
+    make_fetch,
+    make_snapshot,
+    make_statement,
+)
+from tests.fakes.materials import InlineCpu, make_lease
+from tests.fakes.model import RuleModel, ToldModel
+from tests.support.harbour_run import harbour_run, synthesize
+
+TEXT = make_snapshot("The basin was dredged to 14 metres in 2021. The dredger was the Perpetua. Rain fell.")
+SOURCE = make_document("src_1", TEXT, title="Survey")
+DEPTH = make_evidence("ev_depth", SOURCE, TEXT, "The basin was dredged to 14 metres in 2021.")
+SHIP = make_evidence("ev_ship", SOURCE, TEXT, "The dredger was the Perpetua.")
+RAIN = make_evidence("ev_rain", SOURCE, TEXT, "Rain fell.")
+CARDS = (DEPTH, SHIP, RAIN)
+TASK = SectionTask(RUN_ID, 1, "s1", CARDS)
+
+
+def context() -> GateContext:
+    """Return what the gate knows of the cards."""
+    return gate_context(CARDS, {TEXT.sha256: TEXT.text}, [SOURCE], [make_fetch(SOURCE)])
+
+
+def verify(model: Any, *statements: Statement, last_try: bool = False) -> Any:
+    """Judge statements with a model."""
+    return LlmSynthesis(InlineCpu(), model).verify(statements, context(), last_try=last_try)
+
+
+def verdicts(*rows: tuple[int, str, list[int]]) -> dict[str, Any]:
+    """Return a model's answer."""
+    return {"verdicts": [{"sentence": n, "verdict": v, "passages": p} for n, v, p in rows]}
+
+
+VERBATIM = make_statement("st_1", DEPTH.excerpt, ["ev_depth"])
+REWORDED = make_statement("st_2", "In 2021 the basin was dredged to 14 metres.", ["ev_depth", "ev_rain"])
+WRONG = make_statement("st_3", "The basin was dredged to 15 metres in 2021.", ["ev_depth"])
+UNCITED = make_statement("st_4", "The basin was dredged.", [])
+
+
+def test_what_a_rule_can_decide_never_asks_a_model() -> None:
+    """Verbatim sentences pass, wrong figures and missing citations fail, all without a call and repeatably."""
+    model = ToldModel(lambda _: pytest.fail("the model was asked"))
+    rows = verify(model, VERBATIM, WRONG, UNCITED).rows
+    assert [(r.verdict, r.repeatable) for r in rows] == [
+        ("supported", True),
+        ("unsupported", True),
+        ("unsupported", True),
+    ]
+    assert model.asked == []
+
+
+def test_a_model_s_verdict_names_the_model() -> None:
+    """It is no repeatable one, and citations that add nothing are removed."""
+    [row] = verify(ToldModel(lambda _: verdicts((1, "supported", [1]))), REWORDED).rows
+    assert (row.verdict, row.emitted, row.repeatable) == ("supported", True, False)
+    assert (row.verifier, row.verifier_version) == ("told", "told-1")
+    assert row.evidence_ids == ("ev_depth",)
+    assert row.checks == {"exists": "pass", "numbers": "pass", "support": "pass"}
+
+
+def test_a_citation_that_a_figure_needs_is_not_removed() -> None:
+    """Had the model kept only the rain, the year would stand in no citation."""
+    [row] = verify(ToldModel(lambda _: verdicts((1, "supported", [2]))), REWORDED).rows
+    assert row.evidence_ids == ("ev_depth", "ev_rain")
+
+
+@pytest.mark.parametrize("verdict", ["partially_supported", "unsupported"])
+def test_less_than_support_is_dropped(verdict: str) -> None:
+    """Nothing is softened: the sentence does not stand, and the record says why."""
+    [row] = verify(ToldModel(lambda _: verdicts((1, verdict, []))), REWORDED).rows
+    assert (row.verdict, row.emitted) == (verdict, False)
+    assert row.reasons
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [verdicts(), verdicts((2, "supported", [1])), verdicts((1, "supported", [1]), (1, "unsupported", []))],
+    ids=["left out", "another sentence", "judged twice"],
+)
+def test_an_unclear_answer_verifies_nothing(answer: dict[str, Any]) -> None:
+    """A sentence that the answer leaves out or judges twice is unverified."""
+    [row] = verify(ToldModel(lambda _: answer), REWORDED).rows
+    assert (row.verdict, row.emitted) == ("unverified", False)
+
+
+def test_sentences_are_judged_in_batches() -> None:
+    """Nine open sentences are two calls, each with the passages of its own sentences, in an envelope."""
+    model = RuleModel()
+    words = "again indeed alone there then here now still too".split()
+    many = [make_statement(f"st_{n}", f"The dredger was the Perpetua {w}.", ["ev_ship"]) for n, w in enumerate(words)]
+    rows = verify(model, *many).rows
+    assert len(model.asked) == -(-len(many) // BATCH)
+    assert [r.statement_id for r in rows] == [s.id for s in many]
+    assert all(request.phase is Phase.VERIFIER for request in model.asked)
+    assert "Sentence 1: The dredger was the Perpetua again.\n[1] (Survey) The dredger" in model.asked[0].input
+    assert model.asked[0].input.count("<untrusted-") == 1
+
+
+@pytest.mark.parametrize("error", [InvalidAnswer("Nonsense."), BudgetExhausted("verification_calls", 3)])
+def test_a_verifier_that_cannot_judge_lets_nothing_pass(error: Exception) -> None:
+    """The sentences are unverified; a limit that was reached is told to the workflow."""
+    result = verify(ToldModel(lambda _: error), VERBATIM, REWORDED)
+    assert [r.verdict for r in result.rows] == ["supported", "unverified"]
+    assert result.stopped == ("budget:verification_calls" if isinstance(error, BudgetExhausted) else None)
+
+
+def test_a_verifier_that_is_down_is_tried_again_and_then_given_up() -> None:
+    """A failure that may pass is raised until the last try; a rate limit and a refusal always are."""
+    down = ToldModel(lambda _: Transient("model:unavailable", "Down."))
+    with pytest.raises(Transient):
+        verify(down, REWORDED)
+    assert [r.verdict for r in verify(down, REWORDED, last_try=True).rows] == ["unverified"]
+    for error in (RateLimited("model:rate_limited", "Wait.", 3), Permanent("model:key", "No.")):
+        with pytest.raises(type(error)):
+            verify(ToldModel(lambda _, e=error: e), REWORDED, last_try=True)
+
+
+def section(*sentences: dict[str, Any], form: str = "paragraph") -> SectionText:
+    """Return what a model wrote."""
+    return SectionText.model_validate({"blocks": [{"form": form, "sentences": sentences}]})
+
+
+def test_each_sentence_is_a_statement() -> None:
+    """Two sentences in one text become two, each with the cards; markers and links of the model's own are dropped."""
+    written = section(
+        {"text": "The basin was dredged [1]. It was the Perpetua [2, 3], see https://x.example/a.", "cards": [2, 1, 9]},
+        {"text": "The basin was dredged.", "cards": [1]},
+        {"text": "x" * 700, "cards": [1]},
+    )
+    drafts = section_drafts(TASK, written, 10)
+    assert [d.statement.text for d in drafts] == ["The basin was dredged.", "It was the Perpetua, see"]
+    assert {d.statement.evidence_ids for d in drafts} == {("ev_ship", "ev_depth")}
+    assert {d.form for d in drafts} == {"paragraph"}
+    assert drafts == section_drafts(TASK, written, 10)
+    assert len(section_drafts(TASK, written, 1)) == 1
+
+
+def test_a_summary_is_an_answer_and_some_sentences() -> None:
+    """Only the first sentence of the answer is the answer."""
+    written = SummaryText.model_validate(
+        {"short_answer": {"text": "14 metres. Deep.", "cards": [1]}, "summary": [{"text": "Rain.", "cards": [3]}]}
+    )
+    task = replace(TASK, section_id=SUMMARY)
+    assert [(d.block, d.statement.text) for d in summary_drafts(task, written, 5)] == [(0, "14 metres."), (1, "Rain.")]
+
+
+def test_a_whole_report_is_written_and_checked() -> None:
+    """Outline, prose, verdicts and bundle over the harbour: the short answer is the writer's, the bundle verifies."""
+    run, deps = harbour_run()
+    model = RuleModel()
+    run.engine = "llm"
+    synthesize(run, replace(deps, model_of=lambda _: model))
+    [report] = run.reports
+    assert SUMMARY in run.results["outline"]["sections"]
+    assert report.short_answer is not None
+    assert report.short_answer.id in {d.statement.id for d in run.drafted.values() if d.section_id == SUMMARY}
+    assert {b.type for s in report.sections for b in s.blocks} == {"paragraph"}
+    assert report.verification.emitted > 0
+    assert any(not row.repeatable and row.emitted for row in run.judged.values())
+    assert any("scripted scripted-1" in sentence for sentence in report.methodology)
+    checked = verify_bundle(run.files["bundle"].data)
+    assert checked.ok, checked.faults
+    assert checked.summary["recorded"] > 0
+
+
+def test_the_writer_sees_cards_and_not_pages() -> None:
+    """Excerpts in an envelope, the plan's words outside it."""
+    run, deps = harbour_run()
+    model = RuleModel()
+    run.engine = "llm"
+    synthesize(run, replace(deps, model_of=lambda _: model))
+    written = next(r for r in model.asked if r.phase is Phase.WRITER)
+    head, _, inside = written.input.partition("<untrusted-")
+    assert "Section: " in head
+    assert "[1] (" in inside
+    assert inside.rstrip().endswith(">")
+
+
+def test_a_section_over_budget_is_told_by_its_verify_step() -> None:
+    """The step completes with what passed and names the limit in its result."""
+    run, deps = harbour_run()
+    run.engine = "llm"
+    rules = replace(deps, model_of=lambda _: RuleModel())
+    for kind, handler in ((StepKind.OUTLINE, handlers.outline), (StepKind.WRITE_SECTION, handlers.write_section)):
+        lease = make_lease(kind, "outline" if kind is StepKind.OUTLINE else "s1", section_id="s1")
+        run.commit(lease, handler(rules, lease))
+    broke = replace(deps, model_of=lambda _: ToldModel(lambda _: BudgetExhausted("verification_calls", 3)))
+    outcome = handlers.verify(broke, make_lease(StepKind.VERIFY, "s1", section_id="s1"))
+    assert outcome.result["stopped"] == "budget:verification_calls"
+    assert {v.verdict for v in outcome.verdicts} == {"supported", "unverified"}
