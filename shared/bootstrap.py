@@ -31,6 +31,7 @@ from shared.domain.states import StepKind
 from shared.events.watch import RedisWatch
 from shared.observability.figures import Figures, open_figures, serve_figures
 from shared.observability.logging import set_up_logging
+from shared.observability.pulse import Pulse
 from shared.ports.cpu import Cpu
 from shared.ports.model import ModelOf
 from shared.ports.observer import Observer
@@ -185,7 +186,8 @@ def run_worker(
 ) -> None:
     """Run a worker of one queue until it is told to stop."""
     set_up_logging(settings.log_level)
-    figures = serve_figures(settings, queue)
+    pulse = Pulse()
+    figures = serve_figures(settings, queue, pulse.alive)
     observer = figures.observer
     storage, broker = open_storage(settings, pool_size=settings.worker_threads), open_broker(settings, queue, observer)
     cpu = ProcessCpu(settings.cpu_processes)
@@ -202,7 +204,7 @@ def run_worker(
         storage.transactions.close()
         figures.close()
 
-    worker = Worker(queue, lambda step_id: runner.run(step_id, deps), runner.hand_back_all, close)
+    worker = Worker(queue, lambda step_id: runner.run(step_id, deps), runner.hand_back_all, close, pulse.beat)
     serve(broker.app, worker, WorkerLimits(settings.worker_threads, settings.stop_grace_seconds), settings.log_level)
 
 

@@ -6,7 +6,7 @@ from typing import NoReturn, TypeAlias
 from infra.cli.exits import WRONG_USE
 
 DEPTHS = ("quick", "standard", "thorough")
-ENGINES = ("auto", "extractive")
+ENGINES = ("auto", "extractive", "llm")
 FORMATS = ("md", "json", "html", "bundle")
 
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
@@ -57,12 +57,20 @@ def _keys(commands: Commands) -> None:
 
 
 def _ask(commands: Commands) -> None:
-    ask = _command(commands, "ask", "ask:run", "Answer a question from documents.", data=True)
+    ask = _command(commands, "ask", "ask:run", "Answer a question from documents, pages and the web.", data=True)
     ask.epilog = ASK_EXITS
     ask.add_argument("question", metavar="QUESTION", help="what is to be found out, up to 4,000 characters")
     ask.add_argument(
         "--docs", metavar="PATH", action="append", default=[], help="a document, or a folder of them; may repeat"
     )
+    ask.add_argument("--url", metavar="URL", action="append", default=[], help="a page to read; may repeat")
+    ask.add_argument("--web", action="store_true", help="search the web too (alone, if no documents are named)")
+    for option, help_text in (
+        ("--only", "search and read nothing outside this domain; may repeat"),
+        ("--prefer", "read what is found on this domain first; may repeat"),
+        ("--exclude", "read nothing on this domain; may repeat"),
+    ):
+        ask.add_argument(option, metavar="DOMAIN", action="append", default=[], help=help_text)
     ask.add_argument("--depth", choices=DEPTHS, default="standard", help="how much effort to make (standard)")
     ask.add_argument("--engine", choices=ENGINES, default="auto", help="what plans, extracts and writes (auto)")
     ask.add_argument("--as-of", metavar="DATE", help="the year, month or day that questions of time are relative to")

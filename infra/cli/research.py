@@ -12,18 +12,21 @@ from infra.cli.gather import Gathered
 from infra.cli.output import as_printed, printed, write_whole
 from infra.cli.progress import Tally
 from infra.cli.setup import gateway
+from infra.cli.sources import names_sources
 from infra.cli.text import plan_lines
 from shared.client.client import LeadlineClient
 from shared.client.errors import ClientError, Unreachable
 from shared.contracts.events import Event
-from shared.contracts.runs import CreateRun, Run, SourcePolicy
+from shared.contracts.runs import ControlRequest, CreateRun, Run, SourcePolicy
 
-NO_DOCUMENTS = "There are no documents to research: name a file or a folder with --docs."
+NO_DOCUMENTS = (
+    "There are no documents to research: search the web with --web, give pages with --url, or name files with --docs."
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What was asked for: the request without its sources, the documents, and where the results go."""
+    """What was asked for: the request with its sources on the web, the documents, and where the results go."""
 
     request: CreateRun
     documents: Gathered
@@ -35,24 +38,27 @@ class Order:
 def research(order: Order, console: Console) -> int:
     """Bring in the documents, start the run, follow it and deliver; return the exit code."""
     with gateway(console) as client:
-        policy = _sources(client, order.documents, console)
+        policy = _sources(client, order, console)
         request = order.request.model_copy(update={"source_policy": policy})
         ended = _carry_out(client, client.create_run(request), console)
         _deliver(client, ended, order, console)
     return code_of(ended.status, ended.stop_reason)
 
 
-def _sources(client: LeadlineClient, gathered: Gathered, console: Console) -> SourcePolicy:
-    """Return what the run may use: the documents named, or all there are."""
+def _sources(client: LeadlineClient, order: Order, console: Console) -> SourcePolicy:
+    """Return what the run may use: documents and web as they were named, or else all documents there are."""
+    gathered, asked = order.documents, order.request.source_policy
     if gathered.found:
         settled = library.settle(client, gathered, console)
         _say(console, settled.failed_line())
         if not settled.ready:
             raise CliError("None of the documents could be read: name others with --docs.")
-        return SourcePolicy(document_ids=tuple(document.document_id for document in settled.ready))
+        return asked.model_copy(update={"document_ids": tuple(d.document_id for d in settled.ready)})
+    if names_sources(asked):
+        return asked
     if not any(document.status == "ready" for document in client.documents()):
         raise CliError(NO_DOCUMENTS)
-    return SourcePolicy(documents_all=True)
+    return asked.model_copy(update={"documents_all": True})
 
 
 def _carry_out(client: LeadlineClient, started: Run, console: Console) -> Run:
@@ -87,9 +93,9 @@ def _decide(client: LeadlineClient, run_id: str, console: Console) -> None:
     for line in plan_lines(run.plan):
         console.say(line)
     if console.ask("Go ahead? [y/N]").lower() in ("y", "yes"):
-        client.approve(run_id, run.plan_version)
+        client.act(run_id, ControlRequest(action="approve_plan", expected_version=run.plan_version))
     else:
-        client.cancel(run_id)
+        client.act(run_id, ControlRequest(action="cancel"))
 
 
 @contextmanager
@@ -100,7 +106,7 @@ def _cancelled_on_interrupt(client: LeadlineClient, run_id: str, console: Consol
     except KeyboardInterrupt:
         console.status("Cancelling")
         try:
-            client.cancel(run_id)
+            client.act(run_id, ControlRequest(action="cancel"))
         except (ClientError, Unreachable) as error:
             console.say(f"Run {run_id} could not be cancelled: {error}")
         else:

@@ -74,8 +74,12 @@ def _read(deps: Deps, lease: Lease, content_sha256: str, name: str) -> Parse:
     try:
         hints = (lease.inputs.get("content_type"), lease.inputs.get("url"))
         parsed, snapshot = deps.cpu.run(parse_bytes, data, name, *hints, limits=PARSE_LIMITS)
-    except (CpuLimitExceeded, CpuTaskCrashed) as error:
+    except CpuLimitExceeded as error:
         parsed, snapshot = parse_failed(content_sha256, f"Reading it went past its limits: {error}"), None
+    except CpuTaskCrashed as error:
+        if not lease.last_try:
+            raise
+        parsed, snapshot = parse_failed(content_sha256, f"Reading it broke each time: {error}"), None
     if snapshot is None:
         deps.snapshots.put_failed(lease.owner_id, parsed)
     else:

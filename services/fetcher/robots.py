@@ -101,6 +101,14 @@ class _Record:
     value: str
 
 
+def _fields(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the fields of a file in order, names in lower case; lines that are none are passed over."""
+    for line in re.split(r"\r\n|\r|\n", text):
+        match = _LINE.match(line)
+        if match is not None:
+            yield match[1].lower(), match[2].strip()
+
+
 def _records(text: str, known: frozenset[str]) -> Iterator[_Record]:
     """Yield the lines of all groups that speak to a known product token.
 
@@ -110,11 +118,7 @@ def _records(text: str, known: frozenset[str]) -> Iterator[_Record]:
     agents: frozenset[str] = frozenset()
     beside: frozenset[str] = frozenset()
     ruled, last = False, ""
-    for line in re.split(r"\r\n|\r|\n", text):
-        match = _LINE.match(line)
-        if match is None:
-            continue
-        field, value = match[1].lower(), match[2].strip()
+    for field, value in _fields(text):
         if field == "user-agent":
             named = known & {_token(value)}
             agents = named if ruled else agents | named

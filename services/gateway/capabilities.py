@@ -1,6 +1,6 @@
 """What the gateway is configured for, from its settings and limits; nothing is asked whether it answers."""
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import get_args
 
 from services.gateway import rules
@@ -10,12 +10,25 @@ from shared.contracts.capabilities import BudgetOffer, Capabilities, DocumentOff
 from shared.contracts.runs import WebMode
 from shared.domain.budget import OPERATOR_MAXIMA, TIERS
 
-READABLE = ("application/pdf", "text/html", "text/markdown", "text/plain")
-"""The media types that documents are read as."""
+
+@dataclass(frozen=True, slots=True)
+class FileKind:
+    """A kind of file that is read: what people call it, its media type, and endings of names that it has."""
+
+    name: str
+    media_type: str
+    endings: tuple[str, ...]
+
+
+FILE_KINDS = (
+    FileKind("PDF", "application/pdf", (".pdf",)),
+    FileKind("HTML", "text/html", (".html", ".htm", ".xhtml")),
+    FileKind("Markdown", "text/markdown", (".md", ".markdown")),
+    FileKind("plain text", "text/plain", (".txt", ".text", ".log", ".csv")),
+)
+"""What documents are read as; the bytes decide, the endings only tell a file chooser what to show first."""
 
 MODEL_LACKS = "Set LEADLINE_MODEL, and OPENAI_BASE_URL or OPENAI_API_KEY."
-SUFFIXES = (".pdf", ".html", ".htm", ".xhtml", ".md", ".markdown", ".txt", ".text", ".log", ".csv")
-"""The endings of names that a file chooser shows first; the bytes decide, whatever a file is called."""
 
 
 def capabilities(deps: Deps) -> Capabilities:
@@ -35,7 +48,7 @@ def capabilities(deps: Deps) -> Capabilities:
         ),
         web=WebOffer(search_providers=configured.search_providers, modes=get_args(WebMode)),
         documents=DocumentOffer(
-            media_types=READABLE,
+            media_types=tuple(kind.media_type for kind in FILE_KINDS),
             largest_bytes=limits.max_document_bytes,
             largest_request_bytes=limits.max_upload_bytes,
         ),

@@ -24,8 +24,9 @@ def create_run(deps: Deps, owner: OwnerId, request: CreateRun, key: str | None) 
 
 
 def edit_plan(deps: Deps, owner: OwnerId, run_id: RunId, change: EditPlan) -> Run:
-    """Replace the plan by a new version."""
-    _send(deps, deps.controls.edit_plan(owner, run_id, change.expected_version, change.plan))
+    """Replace the plan by a new version, and the limits that come with it."""
+    budget = change.budget.model_dump(exclude_none=True)
+    _send(deps, deps.controls.edit_plan(owner, run_id, change.expected_version, change.plan, budget))
     return deps.reads.run(owner, run_id)
 
 

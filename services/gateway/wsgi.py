@@ -36,7 +36,7 @@ SPARE_THREADS = 8
 def application() -> Flask:
     """Compose the application in a worker from the environment."""
     from shared.bootstrap import gateway_parts  # loads the database drivers, which the main process never uses
-    from shared.db.engine import DatabaseUnreachable
+    from shared.db.engine import DatabaseUnreachable, StorageFull
 
     settings = load_settings()
     parts = gateway_parts(settings)
@@ -50,7 +50,7 @@ def application() -> Flask:
         configured=configured_by(settings),
         has_model=bool(settings.model_names()),
         loopback_only=is_loopback(settings.gateway_host),
-        outages=(DatabaseUnreachable,),
+        outages=(DatabaseUnreachable, StorageFull),
         observer=parts.figures.observer,
         exposition=parts.figures.exposition,
     )

@@ -33,19 +33,32 @@ def _about_claims(
     plan: Plan, evidence: Sequence[Evidence], sources: Mapping[str, Source], told: frozenset[str]
 ) -> Iterator[Contradiction]:
     """Yield the claims whose evidence differs in value, or that some of it denies."""
+    for key, items in sorted(_claims(evidence).items()):
+        sides = _claim_sides(items, sources)
+        questions = [q for q in plan.questions if any(q.id in e.question_ids for e in items)]
+        named = {e.evidence_id for side in sides.values() for e in side}
+        if len(sides) > 1 and questions and not named <= told:
+            changes = {
+                "claim_key": key,
+                "question_ids": tuple(q.id for q in questions),
+                "central": any(q.priority == "required" for q in questions),
+            }
+            yield _contradiction(questions[0], sides, sources).model_copy(update=changes)
+
+
+def _claims(evidence: Sequence[Evidence]) -> dict[str, list[Evidence]]:
+    """Group what states or denies something by its claim."""
     claims: dict[str, list[Evidence]] = {}
     for item in evidence:
         if item.claim_key is not None and item.stance != "context":
             claims.setdefault(item.claim_key, []).append(item)
-    for key, items in sorted(claims.items()):
-        sides = _values(items, sources) if all(e.stance == "supports" for e in items) else _stances(items, sources)
-        named = {e.evidence_id for side in sides.values() for e in side}
-        asked_by = [q for q in plan.questions if any(q.id in e.question_ids for e in items)]
-        if len(sides) > 1 and asked_by and not named <= told:
-            found = _contradiction(asked_by[0], sides, sources)
-            questions = tuple(q.id for q in asked_by)
-            central = any(q.priority == "required" for q in asked_by)
-            yield found.model_copy(update={"claim_key": key, "question_ids": questions, "central": central})
+    return claims
+
+
+def _claim_sides(items: Sequence[Evidence], sources: Mapping[str, Source]) -> dict[str, tuple[Evidence, ...]]:
+    """Group the evidence of a claim by value; where some of it denies the claim, by stance."""
+    denied = any(e.stance == "contradicts" for e in items)
+    return _stances(items, sources) if denied else _values(items, sources)
 
 
 def _sides(

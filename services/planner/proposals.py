@@ -1,8 +1,10 @@
 """From a model's proposal to a plan: clamped, numbered, complete. Places in its lists become the program's ids."""
 
 from collections.abc import Sequence
+from itertools import count
+from typing import Literal
 
-from services.planner.prompts.plan import PlanProposal, SearchProposal, SectionProposal
+from services.planner.prompts.plan import PlanProposal, QuestionProposal, SearchProposal, SectionProposal
 from shared.contracts.plan import Endpoint, Plan, PlannedSection, Question, SearchTask
 from shared.domain.questions import fingerprint, is_repeat
 
@@ -41,28 +43,28 @@ def ids_at(places: Sequence[int], ids: dict[int, str]) -> tuple[str, ...]:
 
 def _questions(proposal: PlanProposal, objective: str, before: Sequence[Question]) -> dict[int, Question]:
     """Return the questions by their places in the proposal; a repeated one stands for the first of its words."""
+    texts = {place: _line(item.text, 2000) for place, item in enumerate(proposal.questions, start=1)}
+    kept = list(dict.fromkeys(text for text in texts.values() if text))[:MAX_QUESTIONS] or [objective[:2000]]
+    ids = _ids(kept, before)
+    first = {text: proposal.questions[place - 1] for place, text in reversed(texts.items())}
+    made = {text: _question(ids[text], text, first.get(text)) for text in kept}
+    if all(q.priority == "supporting" for q in made.values()):
+        made = {text: q.model_copy(update={"priority": "required"}) for text, q in made.items()}
+    return {place: made[text] for place, text in texts.items() if text in made} or {1: made[kept[0]]}
+
+
+def _ids(texts: Sequence[str], before: Sequence[Question]) -> dict[str, str]:
+    """Return an id for each text: that of the question that had these words, else the next number."""
     known = {q.text: q.id for q in before}
-    last = max((int(q.id[1:]) for q in before), default=0)
-    made: dict[str, Question] = {}
-    places: dict[int, Question] = {}
-    for place, item in enumerate(proposal.questions, start=1):
-        text = _line(item.text, 2000)
-        if not text or (text not in made and len(made) == MAX_QUESTIONS):
-            continue
-        if text not in made:
-            last += text not in known
-            made[text] = Question(
-                id=known.get(text, f"q{last}"),
-                text=text,
-                priority="required" if item.required else "supporting",
-                rationale=_line(item.rationale, 500),
-            )
-        places[place] = made[text]
-    if not places:
-        return {1: Question(id=f"q{last + 1}", text=objective[:2000])}
-    if all(q.priority == "supporting" for q in places.values()):
-        return {place: q.model_copy(update={"priority": "required"}) for place, q in places.items()}
-    return places
+    fresh = count(max((int(q.id[1:]) for q in before), default=0) + 1)
+    return {text: known.get(text) or f"q{next(fresh)}" for text in texts}
+
+
+def _question(question_id: str, text: str, item: QuestionProposal | None) -> Question:
+    if item is None:
+        return Question(id=question_id, text=text)
+    priority: Literal["required", "supporting"] = "required" if item.required else "supporting"
+    return Question(id=question_id, text=text, priority=priority, rationale=_line(item.rationale, 500))
 
 
 def _searches(

@@ -29,9 +29,6 @@ from shared.ports.model import ModelOf
 
 DEFAULT_LANGUAGE = "en"
 
-TRIES_BEFORE_UNVERIFIED = 2
-"""Attempts at which statements whose check crashes are marked as unverified, so that the report can be made."""
-
 
 @dataclass(frozen=True, slots=True)
 class Deps:
@@ -153,13 +150,13 @@ def _judged(deps: Deps, lease: Lease, facts: RunFacts, statements: Sequence[Stat
     """Ask the gate; where the check itself cannot be done, say so of each statement instead of losing the run."""
     cited = {i for s in statements for i in s.evidence_ids}
     evidence = tuple(e for e in deps.materials.evidence(lease.run_id) if e.evidence_id in cited)
-    last_try = lease.attempt >= TRIES_BEFORE_UNVERIFIED
     try:
-        return _engine(deps, lease, facts).verify(statements, _context(deps, lease, evidence), last_try=last_try)
+        context = _context(deps, lease, evidence)
+        return _engine(deps, lease, facts).verify(statements, context, last_try=lease.last_try)
     except CpuLimitExceeded as error:
         reason = str(error)
     except CpuTaskCrashed as error:
-        if not last_try:
+        if not lease.last_try:
             raise
         reason = str(error)
     return Verification(tuple(unverified(s, f"it could not be checked: {reason}") for s in statements))

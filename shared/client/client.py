@@ -68,14 +68,6 @@ class LeadlineClient:
         body = control.model_dump(mode="json", exclude_none=True)
         return self._wire.one(Run, "POST", f"{RUNS}/{run_id}/actions", json=body)
 
-    def approve(self, run_id: str, expected_version: int | None = None) -> Run:
-        """Approve the plan."""
-        return self.act(run_id, ControlRequest(action="approve_plan", expected_version=expected_version))
-
-    def cancel(self, run_id: str) -> Run:
-        """Cancel the run."""
-        return self.act(run_id, ControlRequest(action="cancel"))
-
     def events(self, run_id: str, after: int = 0) -> Iterator[Event]:
         """Yield the run's events over ``after`` as they happen, each once and in order, until the run has ended."""
         return follow(self._wire, f"{RUNS}/{run_id}/events", after)

@@ -1,5 +1,7 @@
 """What an installation is configured for. It tells what is set up, and does not promise that it answers."""
 
+from pydantic import Field
+
 from shared.contracts.base import Contract
 from shared.contracts.runs import WebMode
 
@@ -9,7 +11,7 @@ class EngineOffer(Contract):
 
     name: str
     configured: bool
-    models: dict[str, str] = {}
+    models: dict[str, str] = Field(default_factory=dict)
     lacks: str | None = None
 
 

@@ -135,10 +135,11 @@ class CreateRun(Contract):
 
 
 class EditPlan(Contract):
-    """The body of ``PATCH /research-runs/{id}/plan``."""
+    """The body of ``PATCH /research-runs/{id}/plan``; a limit that ``budget`` does not name stays as it is."""
 
     expected_version: int
     plan: Plan
+    budget: Budget = Budget()
 
 
 class ControlRequest(Contract):

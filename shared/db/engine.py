@@ -11,24 +11,46 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.orm import Session
 
-from shared.domain.errors import LeadlineError
+from shared.domain.errors import RateLimited, Transient
 from shared.domain.ids import spell_id
 
 Result = TypeVar("Result")
 
-RETRIED_STATES = frozenset({"40001", "40P01", "55P03", "57014", "57P01", "57P02", "57P03", "08000", "08003", "08006"})
+RETRIED_STATES = frozenset(
+    {"40001", "40P01", "53300", "55P03", "57014", "57P01", "57P02", "57P03", "08000", "08003", "08006"}
+)
 """SQLSTATEs after which the same transaction may work: serialization, deadlock, lock timeout, server restart."""
+
+NO_ROOM = "53"
+"""How the SQLSTATE of a server begins that is out of space or memory."""
+
+AWAY_S = 1.0
+"""How long to put off a step that found the database away."""
 
 CONNECT_TIMEOUT_S = 5
 STATEMENT_TIMEOUT_MS = 30_000
 LOCK_TIMEOUT_MS = 10_000
 
 
-class DatabaseUnreachable(LeadlineError):
-    """The database does not answer."""
+class DatabaseUnreachable(RateLimited):
+    """The database does not answer; a step that meets this is put off, which costs it no try."""
 
     def __init__(self, detail: str) -> None:
-        super().__init__(f"The database cannot be reached ({detail}). Check LEADLINE_DATABASE_URL and that it runs.")
+        told = f"The database cannot be reached ({detail}). Check LEADLINE_DATABASE_URL and that it runs."
+        super().__init__("database_away", told, AWAY_S)
+
+    def __str__(self) -> str:
+        return self.detail
+
+
+class StorageFull(Transient):
+    """The database has no room for what is to be written; nothing of it has been."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__("storage_full", f"The database is out of space ({detail}). Make room, then try again.")
+
+    def __str__(self) -> str:
+        return self.detail
 
 
 def open_engine(url: str, *, pool_size: int) -> Engine:
@@ -61,7 +83,7 @@ class Transactions:
         """Call ``work`` in a transaction and commit it; it may be called again, so it does nothing but SQL.
 
         A COMMIT whose answer was lost is followed by another call: every write must be safe to repeat. Raises
-        `DatabaseUnreachable` after the patience of this object.
+        `DatabaseUnreachable` after the patience of this object, and `StorageFull`.
         """
         started, delay = time.monotonic(), 0.05
         while True:
@@ -72,6 +94,7 @@ class Transactions:
                 raise DatabaseUnreachable("all connections are in use") from error
             except DBAPIError as error:
                 if not _worth_repeating(error):
+                    _raise_if_full(error)
                     raise
                 if time.monotonic() - started + delay > self._patience_s:
                     raise DatabaseUnreachable(type(error.orig).__name__) from error
@@ -88,6 +111,12 @@ def _worth_repeating(error: DBAPIError) -> bool:
     if state is None:
         return error.connection_invalidated or isinstance(error, OperationalError)
     return state in RETRIED_STATES
+
+
+def _raise_if_full(error: DBAPIError) -> None:
+    state = getattr(error.orig, "sqlstate", None) or ""
+    if state.startswith(NO_ROOM):
+        raise StorageFull(str(error.orig).partition("\n")[0]) from error
 
 
 def new_id(prefix: str) -> str:

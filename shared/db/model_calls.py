@@ -94,9 +94,7 @@ def _end_orphans(session: Session, lease: Lease) -> None:
     """Book the calls of earlier tries of the step that nobody will settle any more: in full."""
     session.execute(
         update(ModelCallRow)
-        .where(
-            ModelCallRow.step_id == lease.step_id, ModelCallRow.status == OPEN, ModelCallRow.attempt < lease.attempt
-        )
+        .where(ModelCallRow.step_id == lease.step_id, ModelCallRow.status == OPEN, ModelCallRow.attempt < lease.attempt)
         .values(status=FAILED, outcome="interrupted", ended_at=func.clock_timestamp())
     )
 

@@ -1,6 +1,6 @@
 """What a person may do to a run once it is there: one function for each action, each in one transaction."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 
 from sqlalchemy import delete, select, update
@@ -26,7 +26,7 @@ from shared.db.tables import (
     StepRow,
 )
 from shared.db.views import load_limits
-from shared.domain.budget import raised
+from shared.domain.budget import changed, raised
 from shared.domain.errors import Conflict, IllegalAction, Invalid, NotFound, StaleVersion
 from shared.domain.ids import OwnerId, RunId, StepId
 from shared.domain.moves import NewStep
@@ -70,8 +70,15 @@ class PostgresRunControls:
                 raise
             raise Conflict("The run's session has a newer open run: wait until it ends, or cancel it.") from error
 
-    def edit_plan(self, owner_id: OwnerId, run_id: RunId, expected_version: int, plan: Plan) -> Committed:
-        """Replace the plan by a new version."""
+    def edit_plan(
+        self,
+        owner_id: OwnerId,
+        run_id: RunId,
+        expected_version: int,
+        plan: Plan,
+        budget: Mapping[str, int] | None = None,
+    ) -> Committed:
+        """Replace the plan by a new version, and the limits that ``budget`` names."""
         change_id = new_id("chg")
 
         def work(session: Session, run: RunRow, outbox: Outbox) -> None:
@@ -82,6 +89,9 @@ class PostgresRunControls:
             run.plan_version += 1
             body = plan.model_dump(mode="json")
             session.add(PlanRow(run_id=run.id, version=run.plan_version, body=body, by=owner_id))
+            if budget:
+                limits = changed(load_limits(session, run.id), budget)
+                session.execute(update(RequestRow).where(RequestRow.run_id == run.id).values(limits=asdict(limits)))
             outbox.event("plan_changed", plan_version=run.plan_version, by=owner_id, change_id=change_id)
             run.updated_at = outbox.now
 
@@ -253,9 +263,7 @@ def _retry(session: Session, run: RunRow, outbox: Outbox, _: ControlRequest) -> 
 def _read_again(session: Session, run: RunRow, outbox: Outbox) -> None:
     """Read the documents anew that an ingest run could not."""
     failed = session.scalars(
-        select(StepRow).where(
-            StepRow.run_id == run.id, StepRow.epoch == run.epoch, StepRow.status == StepStatus.FAILED
-        )
+        select(StepRow).where(StepRow.run_id == run.id, StepRow.epoch == run.epoch, StepRow.status == StepStatus.FAILED)
     ).all()
     raise_epoch(session, run, outbox, frozenset({StepKind.PARSE}))
     run.stop_reason = run.last_error = run.resume_phase = None

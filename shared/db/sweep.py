@@ -28,12 +28,18 @@ def may_run() -> ColumnElement[bool]:
         for status, kinds in CLAIMABLE.items()
     ]
     ingesting = (RunRow.kind == RunKind.INGEST) & (RunRow.status == RunStatus.RESEARCHING)
-    return (StepRow.epoch == RunRow.epoch) & or_(ingesting, *open_runs)
+    few = RunRow.status.in_(list(CLAIMABLE))  # follows from the rest, and lets an index find these runs
+    return (StepRow.epoch == RunRow.epoch) & few & or_(ingesting, *open_runs)
 
 
 def _is_due() -> ColumnElement[bool]:
     now = func.clock_timestamp()
     return (StepRow.status == StepStatus.PENDING) & (StepRow.wake_at <= now) & (StepRow.not_before <= now)
+
+
+def _was_sent(step: StepRow) -> bool:
+    """Tell whether a wake-up was sent before: by a sweeper, or after the commit that made the step due at once."""
+    return step.wakes > 0 or step.wake_at > step.not_before
 
 
 def _in_turn(queue: str) -> Select[tuple[str, int]]:
@@ -80,7 +86,7 @@ class PostgresSweep:
                 .with_for_update(of=StepRow, skip_locked=True)
             ).all()
             now = database_now(session)
-            wake_ups = tuple(WakeUp(StepId(row.id), StepKind(row.kind), again=row.wakes > 0) for row in rows)
+            wake_ups = tuple(WakeUp(StepId(row.id), StepKind(row.kind), again=_was_sent(row)) for row in rows)
             for row in rows:
                 wait = min(FIRST_REWAKE_S * 2 ** min(row.wakes, _MAX_DOUBLINGS), MAX_REWAKE_S)
                 row.wakes += 1

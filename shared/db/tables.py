@@ -62,6 +62,7 @@ class RunRow(Base):
     __tablename__ = "runs"
     __table_args__ = (
         Index("ix_runs_owner_created", "owner_id", "id"),
+        Index("ix_runs_status", "status"),
         Index("ix_runs_queued", "owner_id", "queued_at", postgresql_where=text("status = 'queued'")),
         Index(
             "ix_runs_running",
@@ -319,7 +320,7 @@ class FetchRow(Base):
     """The fetch log: every attempt to get something. Never changed, and metadata only."""
 
     __tablename__ = "fetches"
-    __table_args__ = (Index("ix_fetches_run", "run_id", "id"),)
+    __table_args__ = (Index("ix_fetches_run", "run_id", "id"), Index("ix_fetches_step", "step_id"))
     id: Mapped[str] = mapped_column(primary_key=True)
     run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"))
     step_id: Mapped[str] = mapped_column(ForeignKey("steps.id", ondelete="CASCADE"))
@@ -347,6 +348,7 @@ class CandidacyRow(Base):
     """Which search found which source, and at what rank."""
 
     __tablename__ = "candidacies"
+    __table_args__ = (Index("ix_candidacies_source", "source_id"),)
     run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True)
     epoch: Mapped[int] = mapped_column(primary_key=True)
     search_key: Mapped[str] = mapped_column(primary_key=True)
@@ -361,6 +363,7 @@ class EvidenceRow(Base):
     __table_args__ = (
         Index("uq_evidence_hash", "run_id", "sha256", unique=True),
         Index("ix_evidence_source", "source_id"),
+        Index("ix_evidence_step", "step_id"),
     )
     id: Mapped[str] = mapped_column(primary_key=True)
     run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"))

@@ -251,10 +251,7 @@ def _ingest_counts(session: Session, run: RunRow) -> IngestCounts:
     ours = (StepRow.run_id == run.id, StepRow.epoch == run.epoch)
     counts = dict(session.execute(select(StepRow.status, func.count()).where(*ours).group_by(StepRow.status)).all())
     error = session.scalar(
-        select(StepRow.error)
-        .where(*ours, StepRow.status == StepStatus.FAILED)
-        .order_by(StepRow.id)
-        .limit(1)
+        select(StepRow.error).where(*ours, StepRow.status == StepStatus.FAILED).order_by(StepRow.id).limit(1)
     )
     still = counts.get(StepStatus.PENDING, 0) + counts.get(StepStatus.RUNNING, 0)
     return IngestCounts(still, counts.get(StepStatus.COMPLETED, 0), counts.get(StepStatus.FAILED, 0), error)

@@ -67,14 +67,19 @@ SYNTHESIS_SHARE = 0.2
 
 def limits_for(depth: Depth, asked: Mapping[str, int], maxima: Limits = OPERATOR_MAXIMA) -> Limits:
     """Return the tier's limits with ``asked`` put in; raise `Invalid` past the operator's maxima or below 1."""
-    known = asdict(TIERS[depth])
+    return changed(TIERS[depth], asked, maxima)
+
+
+def changed(limits: Limits, asked: Mapping[str, int], maxima: Limits = OPERATOR_MAXIMA) -> Limits:
+    """Return the limits with ``asked`` put in; raise `Invalid` past the operator's maxima or below 1."""
+    known = asdict(limits)
     for name, value in asked.items():
         if name not in known:
             raise Invalid(f"There is no limit called {name}; known: {', '.join(known)}.", field=f"budget.{name}")
-        if not 1 <= value <= getattr(maxima, name):
-            top = getattr(maxima, name)
+        top = getattr(maxima, name)
+        if not 1 <= value <= top:
             raise Invalid(f"The limit {name} must lie between 1 and {top}, not {value}.", field=f"budget.{name}")
-    return replace(TIERS[depth], **asked)
+    return replace(limits, **asked)
 
 
 def stored_limits(depth: Depth, stored: Mapping[str, int]) -> Limits:

@@ -1,8 +1,8 @@
 """Dates in running text, as ISO 8601 at the precision in which they are written.
 
 Read are 2024-03-05, 5 March 2024, March 5th, 2024, 5 to 11 April 2021, March 2024, 5 March, 05.03.2024, 25/03/2024,
-2024年3月5日, the 1990s and the year range 2019–21; then those that leave something out (`partial_dates`). Bare years are
-read with the other figures, in `numbers`.
+2024年3月5日, the 1990s and the year range 2019–21; then those that leave something out (`partial_dates`).
+Bare years are read with the other figures, in `numbers`.
 """
 
 import re

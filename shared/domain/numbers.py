@@ -35,9 +35,9 @@ class Quantity:
     """A figure and where it stands: ``text`` is that of the code points from ``start`` to ``end``, end exclusive.
 
     The value of a date is its year (0 where it names none); the date itself is ISO 8601 in ``date``, as precise as it
-    was written: 2024-03-05, 2024-03, 2024, ``--03-05`` without a year, ``199X`` for a decade, ``20XX`` for a century, and
-    the forms of `partial_dates`; None where day and month cannot be told apart. Units are canonical names; a currency is
-    its code. The exponent of a value is the precision that was written: 1.2 million is 1.2E+6.
+    was written: 2024-03-05, 2024-03, 2024, ``--03-05`` without a year, ``199X`` for a decade, ``20XX`` for a century,
+    and the forms of `partial_dates`; None where day and month cannot be told apart. Units are canonical names; a
+    currency is its code. The exponent of a value is the precision that was written: 1.2 million is 1.2E+6.
     """
 
     value: Decimal

@@ -1,7 +1,7 @@
 """Dates that leave something out: quarters, months and days of the week alone, decades without a century.
 
-They are spelt like ISO 8601 where it has a form: ``2024-Q3`` and ``--Q3`` for quarters, ``--03`` for March, ``-W-5`` for
-Friday, ``XX5X`` for the fifties. `covers` tells whether a date says what a vaguer one says.
+They are spelt like ISO 8601 where it has a form: ``2024-Q3`` and ``--Q3`` for quarters, ``--03`` for March, ``-W-5``
+for Friday, ``XX5X`` for the fifties. `covers` tells whether a date says what a vaguer one says.
 """
 
 import datetime
@@ -25,8 +25,10 @@ _PATTERNS = (
     r"(?<!\w)(?P<weekday>(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|(?:MON|TUES|WEDNES|THURS|FRI|SATUR|SUN)DAY)s?(?!\w)",
     r"(?<![\w.,])['’]?(?P<tens>[2-9])0['’]?s(?!\w)",
     rf"(?<!\w)(?P<decade>(?i:{'|'.join(_DECADES)}))(?!\w)",
-    r"(?<!\w)(?P<month>(?:January|February|April|June|July|August|September|October|November|December)|"
-    r"(?:JANUARY|FEBRUARY|APRIL|JUNE|JULY|AUGUST|SEPTEMBER|OCTOBER|NOVEMBER|DECEMBER))(?![^\W_])",
+    (
+        r"(?<!\w)(?P<month>(?:January|February|April|June|July|August|September|October|November|December)|"
+        r"(?:JANUARY|FEBRUARY|APRIL|JUNE|JULY|AUGUST|SEPTEMBER|OCTOBER|NOVEMBER|DECEMBER))(?![^\W_])"
+    ),
     rf"(?<!\w)(?i:{_MONTH_AFTER})(?:{_SPACE}|-)(?P<month>March|May)(?![^\W_])",
 )
 
@@ -76,7 +78,9 @@ PARTIAL_FORMS: tuple[tuple[re.Pattern[str], Reader, str | None], ...] = tuple(
 """Pattern, what gives the ISO form and the year (0 for none), and the group that the date is, or the whole match."""
 
 
-def partial_dates(text: str, pattern: re.Pattern[str], reader: Reader, group: str | None) -> Iterator[tuple[int, int, int, str]]:
+def partial_dates(
+    text: str, pattern: re.Pattern[str], reader: Reader, group: str | None
+) -> Iterator[tuple[int, int, int, str]]:
     """Yield start, end, year and ISO form of the dates of one of the `PARTIAL_FORMS`."""
     for match in pattern.finditer(text):
         iso, year = reader(match)
@@ -85,7 +89,7 @@ def partial_dates(text: str, pattern: re.Pattern[str], reader: Reader, group: st
 
 
 def covers(precise: str, vague: str) -> bool:
-    """Tell whether a date says what another says, or says it more precisely: 2024-03-05 covers 2024-03, --03 and 2024-Q1.
+    """Tell whether a date says what another says, or more precisely: 2024-03-05 covers 2024-03, --03 and 2024-Q1.
 
     Both are in the ISO form of a found date.
     """

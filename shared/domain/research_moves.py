@@ -51,7 +51,7 @@ def _is_held(view: RunView) -> bool:
 
 
 def _is_worth_waiting(view: RunView) -> bool:
-    """Tell whether research, which has nothing else to do, waits once more for slow sources: a question may need them."""
+    """Tell whether research, with nothing else to do, waits once more for slow sources: a question may need them."""
     slow = any(s.open for s in view.of_kind(*RESEARCH_STEPS))
     return slow and not gate_passes(view) and view.quiet_s < view.limits.straggler_wait_s
 

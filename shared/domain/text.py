@@ -136,12 +136,3 @@ def content_terms(text: str) -> list[str]:
         if token.replace("’", "'") not in STOP_WORDS
         for term in _term(kind, token)
     ]
-
-
-def marked_terms(text: str) -> list[tuple[str, bool]]:
-    """Return `terms`, each with whether `content_terms` keeps it: both in one pass over the text."""
-    return [
-        (term, token.replace("’", "'") not in STOP_WORDS)
-        for kind, token in _surface_tokens(text)
-        for term in _term(kind, token)
-    ]

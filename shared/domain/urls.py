@@ -89,14 +89,18 @@ def parse_url(text: str) -> Url:
         raise NotAllowed("url_scheme", f"{stripped[:80]!r} is no http or https address.")
     if not authority:
         raise NotAllowed("url_host_missing", f"The address {stripped[:80]!r} names no host.")
-    if "\\" in authority or "\\" in path:
-        raise NotAllowed("url_backslash", f"The address {stripped[:80]!r} holds a backslash.")
+    _check_backslash(authority + path, stripped[:80])
     host, port = _host_and_port(authority)
     path = _without_dots(_escaped(path)) or "/"
     url = Url(scheme, host, DEFAULT_PORTS[scheme] if port is None else port, path, _escaped(query or "") or None)
     if len(str(url)) > MAX_URL_CHARS:
         raise NotAllowed("url_too_long", f"The address has over {MAX_URL_CHARS} characters once it is escaped.")
     return url
+
+
+def _check_backslash(place: str, shown: str) -> None:
+    if "\\" in place:
+        raise NotAllowed("url_backslash", f"The address {shown!r} holds a backslash.")
 
 
 def resolve(base: Url, reference: str) -> Url:
@@ -202,9 +206,7 @@ def _name(text: str) -> str:
     if len(name) > 253 or not all(_LABEL.fullmatch(label) for label in labels):
         raise NotAllowed("url_host", f"{text[:80]!r} is no host name.")
     if _NUMBER.fullmatch(labels[-1]) and not isinstance(_literal(name), IPv4Address):
-        raise NotAllowed(
-            "url_ip_form", f"{text[:80]!r} is an IP address in disguise; use four decimal numbers."
-        )
+        raise NotAllowed("url_ip_form", f"{text[:80]!r} is an IP address in disguise; use four decimal numbers.")
     return name
 
 

@@ -1,20 +1,24 @@
 """A small HTTP server that shows the figures of a process that serves nothing else: ``/metrics`` and ``/healthz``."""
 
 import threading
+from collections.abc import Callable
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from shared.ports.observer import Exposition
 
 CLIENT_TIMEOUT_S = 5.0
-OK = b'{"status": "ok"}'
+OK, SILENT = b'{"status": "ok"}', b'{"status": "silent"}'
 
 
 class MetricsServer:
-    """Listens on ``host`` and ``port`` (0 takes a free one) from a thread of its own; OSError when it cannot."""
+    """Listens on ``host`` and ``port`` (0 takes a free one) from a thread of its own; OSError when it cannot.
 
-    def __init__(self, exposition: Exposition, host: str, port: int) -> None:
-        self._server = _Server((host, port), exposition)
+    ``alive`` is what ``/healthz`` answers by: 200, or 503 when the process does not do its work.
+    """
+
+    def __init__(self, exposition: Exposition, host: str, port: int, alive: Callable[[], bool] = lambda: True) -> None:
+        self._server = _Server((host, port), exposition, alive)
         self._thread = threading.Thread(target=self._server.serve_forever, name="metrics", daemon=True)
         self._thread.start()
 
@@ -32,8 +36,8 @@ class MetricsServer:
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
 
-    def __init__(self, address: tuple[str, int], exposition: Exposition) -> None:
-        self.exposition = exposition
+    def __init__(self, address: tuple[str, int], exposition: Exposition, alive: Callable[[], bool]) -> None:
+        self.exposition, self.alive = exposition, alive
         super().__init__(address, _Handler)
 
     def handle_error(self, request: object, client_address: object) -> None:
@@ -51,8 +55,10 @@ class _Handler(BaseHTTPRequestHandler):
         path = self.path.partition("?")[0]
         if path == "/metrics":
             self._answer(HTTPStatus.OK, self.server.exposition.media_type, self.server.exposition.text())
-        elif path == "/healthz":
+        elif path == "/healthz" and self.server.alive():
             self._answer(HTTPStatus.OK, "application/json", OK)
+        elif path == "/healthz":
+            self._answer(HTTPStatus.SERVICE_UNAVAILABLE, "application/json", SILENT)
         else:
             self._answer(HTTPStatus.NOT_FOUND, "text/plain", b"Here are /metrics and /healthz.\n")
 

@@ -30,14 +30,17 @@ def open_figures(service: str) -> Figures:
     return Figures(MetricsObserver(metrics), MetricsText(metrics), lambda: None)
 
 
-def serve_figures(settings: Settings, service: str) -> Figures:
-    """Return figures, shown on the port of the settings; without one, or where it is taken, they are counted only."""
+def serve_figures(settings: Settings, service: str, alive: Callable[[], bool] = lambda: True) -> Figures:
+    """Return figures, shown on the port of the settings; without one, or where it is taken, they are counted only.
+
+    ``alive`` tells beside them whether the process does its work.
+    """
     figures = open_figures(service)
     if settings.metrics_port is None:
         return figures
     host, port = settings.metrics_host, settings.metrics_port
     try:
-        server = MetricsServer(figures.exposition, host, port)
+        server = MetricsServer(figures.exposition, host, port, alive)
     except OSError as error:
         log.warning("no figures are shown: %s port %s cannot be listened on (%s)", host, port, error.strerror)
         return figures

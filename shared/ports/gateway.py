@@ -1,6 +1,6 @@
 """What the gateway needs: writes that a person asks for, and the queries that answer people."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -34,8 +34,18 @@ class Controls(Protocol):
         """Carry out an action; raise `NotFound`, `IllegalAction`, `StaleVersion`, `Invalid`, `Conflict`."""
         ...
 
-    def edit_plan(self, owner_id: OwnerId, run_id: RunId, expected_version: int, plan: Plan) -> Committed:
-        """Replace the plan by a new version; raise `NotFound`, `IllegalAction`, `StaleVersion`."""
+    def edit_plan(
+        self,
+        owner_id: OwnerId,
+        run_id: RunId,
+        expected_version: int,
+        plan: Plan,
+        budget: Mapping[str, int] | None = None,
+    ) -> Committed:
+        """Replace the plan, and the limits that ``budget`` names, by a new version.
+
+        Raises `NotFound`, `IllegalAction`, `StaleVersion` and `Invalid`.
+        """
         ...
 
     def admit(self, owner_id: OwnerId) -> Committed:

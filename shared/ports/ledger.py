@@ -84,7 +84,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class WakeUp:
-    """A message worth sending: look at this step. ``again`` when the sweeper has sent one before in vain."""
+    """A message worth sending: look at this step. ``again`` when one was sent before, in vain."""
 
     step_id: StepId
     kind: StepKind

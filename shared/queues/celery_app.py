@@ -44,6 +44,7 @@ def build_app(name: str, broker_url: str) -> Celery:
         accept_content=["json"],
         result_backend=None,
         broker_connection_retry_on_startup=True,
+        broker_connection_max_retries=None,  # a worker waits for its broker for as long as it takes
         broker_connection_timeout=2.0,
         broker_transport_options=redis_options if broker_url.startswith("redis") else {},
         enable_utc=True,

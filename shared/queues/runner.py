@@ -4,11 +4,11 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from shared.domain.errors import LeadlineError
+from shared.domain.errors import LeadlineError, Transient
 from shared.domain.ids import StepId
 from shared.domain.kinds import KINDS
 from shared.domain.states import StepKind
@@ -22,6 +22,18 @@ Handler = Callable[[Any, Lease], Outcome]
 
 STUCK_EXIT_CODE = 70
 """Exit code of a worker that ended itself because a step would not end by its deadline."""
+
+
+class Overdue(Transient):
+    """A step that would not end; its process has to, since a thread cannot be stopped."""
+
+    def __init__(self, deadline_s: float) -> None:
+        super().__init__("deadline", f"The step did not end within {deadline_s:.0f} seconds.")
+
+
+def deadline_of(kind: StepKind) -> float:
+    """Return the seconds that one try of a kind may take."""
+    return KINDS[kind].deadline_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +53,10 @@ class Heartbeat:
         interval_s: float,
         end_process: Callable[[int], None] = os._exit,
         observer: Observer = UNOBSERVED,
+        deadline_s: Callable[[StepKind], float] = deadline_of,
     ) -> None:
         self._ledger, self._interval_s, self._end_process, self._observer = ledger, interval_s, end_process, observer
+        self._deadline_s = deadline_s
         self._held: dict[str, HeldLease] = {}
         self._lock = threading.Lock()
         self._stop = threading.Event()
@@ -52,7 +66,7 @@ class Heartbeat:
     def hold(self, lease: Lease) -> None:
         """Keep a lease alive until it is released or its kind's deadline has passed."""
         with self._lock:
-            self._held[lease.token] = HeldLease(lease, time.monotonic() + KINDS[lease.kind].deadline_s)
+            self._held[lease.token] = HeldLease(lease, time.monotonic() + self._deadline_s(lease.kind))
 
     def release(self, lease: Lease) -> None:
         """Stop keeping a lease alive."""
@@ -77,17 +91,31 @@ class Heartbeat:
         while not self._stop.wait(self._interval_s):
             with self._lock:
                 held = tuple(self._held.values())
+            now = time.monotonic()
+            if any(now > item.deadline for item in held):
+                self._end(held, now)
             for item in held:
                 self._beat(item)
 
-    def _beat(self, item: HeldLease) -> None:
-        if time.monotonic() > item.deadline:
-            log.error("step %s ran past its deadline; this process ends", item.lease.step_id)
+    def _end(self, held: Sequence[HeldLease], now: float) -> None:
+        """End the process for a step that is past its deadline: say so of that step, and give the others back."""
+        try:
+            for item in held:
+                if now > item.deadline:
+                    log.error("step %s ran past its deadline; this process ends", item.lease.step_id)
+                    self._ledger.fail(item.lease, Overdue(self._deadline_s(item.lease.kind)))
+                else:
+                    self._ledger.hand_back(item.lease)
+        except LeadlineError as error:
+            log.warning("leases of this process will run out: %s", error)
+        finally:
             self._end_process(STUCK_EXIT_CODE)
+
+    def _beat(self, item: HeldLease) -> None:
         try:
             alive = self._ledger.heartbeat(item.lease)
-        except LeadlineError as error:
-            log.warning("a heartbeat of step %s failed: %s", item.lease.step_id, error)
+        except Exception as error:  # no error may end this thread: every lease of the process would run out
+            log.warning("a heartbeat of step %s failed: %s", item.lease.step_id, error, exc_info=_is_bug(error))
             self._observer.heartbeat_failed()
             return
         if not alive and self._release(item.lease):
@@ -124,10 +152,12 @@ class Runner:
             self._heartbeat.release(lease)
         return True
 
-    def hand_back_all(self) -> None:
-        """Give back every step that still runs, for a process that stops."""
-        for lease in self._heartbeat.held():
+    def hand_back_all(self) -> int:
+        """Give back every step that still runs, for a process that stops; return how many there were."""
+        held = self._heartbeat.held()
+        for lease in held:
             self.after_commit(self._ledger.hand_back(lease))
+        return len(held)
 
     def after_commit(self, committed: Committed | None) -> None:
         """Send what a commit left to send; nothing of it is needed for the run to end."""
@@ -142,11 +172,11 @@ class Runner:
         started = time.monotonic()
         try:
             outcome = self._handlers[lease.kind](deps, lease)
-        except Exception as error:  # any error of a handler becomes a decision about the step
+            committed = self._ledger.commit(lease, outcome)
+        except Exception as error:  # any error of a handler, or of what it gave, becomes a decision about the step
             log.warning("step %s (%s) failed: %s", lease.step_id, lease.kind, error, exc_info=_is_bug(error))
             committed = self._ledger.fail(lease, error)
         else:
-            committed = self._ledger.commit(lease, outcome)
             for fetch in outcome.fetches if committed is not None else ():
                 self._observer.fetched(fetch)
         self._observer.worked(lease.kind, time.monotonic() - started)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from celery import Celery
-from celery.signals import worker_shutting_down
+from celery.signals import heartbeat_sent, worker_shutting_down
 
 from shared.domain.ids import StepId
 from shared.queues.celery_app import TASK, WorkerLimits
@@ -15,12 +15,17 @@ from shared.queues.celery_app import TASK, WorkerLimits
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """What a worker process is made of: ``run`` a step, ``give_up`` what still runs, ``close`` what it holds."""
+    """What a worker process is made of: ``run`` a step, ``give_up`` what still runs, ``close`` what it holds.
+
+    ``give_up`` returns how many steps it has handed back; their threads still run. ``beat`` is called every few seconds
+    while the consumer hears the broker.
+    """
 
     queue: str
     run: Callable[[StepId], object]
-    give_up: Callable[[], None]
+    give_up: Callable[[], int]
     close: Callable[[], None]
+    beat: Callable[[], None] = lambda: None
 
 
 def worker_name(queue: str) -> str:
@@ -32,7 +37,7 @@ def serve(app: Celery, worker: Worker, limits: WorkerLimits, log_level: str) -> 
     """Consume the worker's queue until SIGTERM or SIGINT.
 
     On a signal no further step is taken; running steps have ``limits.stop_grace_s`` seconds to end, then they are
-    handed back and the process ends.
+    handed back and the process ends. However Celery ends, no step keeps the process from ending.
     """
 
     def step(step_id: str) -> None:
@@ -43,14 +48,22 @@ def serve(app: Celery, worker: Worker, limits: WorkerLimits, log_level: str) -> 
     overtime.daemon = True
 
     def stopping(**_: object) -> None:
-        overtime.start()
+        if not overtime.is_alive():  # a second signal does not prolong the grace
+            overtime.start()
+
+    def beating(**_: object) -> None:
+        worker.beat()
 
     worker_shutting_down.connect(stopping)
+    heartbeat_sent.connect(beating)
     try:
         app.worker_main(_arguments(app, worker.queue, limits.threads, log_level))
     finally:
+        left = worker.give_up()
         worker.close()
         overtime.cancel()
+        if left:
+            os._exit(0)  # the interpreter would wait for their threads
 
 
 def _arguments(app: Celery, queue: str, threads: int, log_level: str) -> list[str]:
@@ -61,7 +74,7 @@ def _arguments(app: Celery, queue: str, threads: int, log_level: str) -> list[st
     return arguments
 
 
-def _end(give_up: Callable[[], None]) -> None:
+def _end(give_up: Callable[[], int]) -> None:
     """Hand back what still runs and end the process: its threads cannot be stopped in any other way."""
     try:
         give_up()

@@ -5,8 +5,10 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser, Page
 
 from tests.support.api import Api
+from tests.support.browser import Watched, chromium, watched_page
 from tests.support.model_server import PROVIDER_KEY, ModelServer, model_server
 from tests.support.servers import fresh_database
 from tests.support.stack import Stack, running_stack
@@ -59,3 +61,23 @@ def make_llm_stack(
             return running_stack(url, valkey, tmp_path_factory.mktemp("stack"), **known, **settings)
 
         yield make
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """One browser for all tests."""
+    with chromium() as started:
+        yield started
+
+
+@pytest.fixture
+def watched(browser: Browser, stack: Stack) -> Iterator[Watched]:
+    """A page that must show no dialog, report no error and reach no other machine."""
+    with watched_page(browser, base_url=stack.address) as made:
+        yield made
+
+
+@pytest.fixture
+def page(watched: Watched) -> Page:
+    """The page itself."""
+    return watched.page

@@ -5,7 +5,7 @@ together. With an `ending` a run goes to that end by itself as soon as its plan 
 """
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -160,7 +160,7 @@ class FakeControls:
 
     def _check(self, owner_id: OwnerId, request: CreateRun) -> None:
         policy = request.source_policy
-        if not policy.document_ids and not policy.documents_all:
+        if not policy.uses_documents and not policy.urls and policy.web.mode in (None, "none"):
             raise Invalid("The run has no sources: name documents, or set documents_all.", field="source_policy")
         for document_id in policy.document_ids:
             if self.desk.owners.get(document_id) != owner_id:
@@ -188,14 +188,22 @@ class FakeControls:
         self._go(run_id)
         return Committed(events=tuple(self.desk.events[run_id][-1:]))
 
-    def edit_plan(self, owner_id: OwnerId, run_id: RunId, expected_version: int, plan: Plan) -> Committed:
-        """Replace the plan."""
+    def edit_plan(
+        self,
+        owner_id: OwnerId,
+        run_id: RunId,
+        expected_version: int,
+        plan: Plan,
+        budget: Mapping[str, int] | None = None,
+    ) -> Committed:
+        """Replace the plan and some limits."""
         self.desk.check(owner_id, run_id)
         run = self.desk.runs[run_id]
         self._allow(run, Action.EDIT_PLAN)
         if expected_version != run.plan_version:
             raise StaleVersion(expected_version, run.plan_version)
-        self.desk.runs[run_id] = run.model_copy(update={"plan": plan, "plan_version": run.plan_version + 1})
+        changes = {"plan": plan, "plan_version": run.plan_version + 1, "budget": {**run.budget, **(budget or {})}}
+        self.desk.runs[run_id] = run.model_copy(update=changes)
         return Committed(events=(self.desk.happen(run_id, "plan_changed", plan_version=run.plan_version + 1),))
 
     def _allow(self, run: Run, action: Action) -> None:

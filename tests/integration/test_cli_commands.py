@@ -148,6 +148,36 @@ def test_without_docs_the_whole_library_is_used(leadline: Call, library: Path, g
     assert policy["documents_all"] is True
 
 
+def test_sources_on_the_web_are_passed_on(leadline: Call, library: Path, gateway: FakeGateway) -> None:
+    """Addresses and domains go into the source policy, beside documents only if those are named."""
+    assert leadline("ask", QUESTION, "--url", "http://a.test/p?x=1", "--exclude", "ads.a.test")[0] == 0
+    policy = runs(gateway)[0]["source_policy"]
+    assert isinstance(policy, dict)
+    assert (policy["urls"], policy["documents_all"]) == (["http://a.test/p?x=1"], False)
+    assert policy["web"] == {"mode": None, "domains": [], "excluded_domains": ["ads.a.test"]}
+    assert leadline("ask", QUESTION, "--docs", str(library), "--only", "*.Port.test")[0] == 0
+    policy = runs(gateway)[0]["source_policy"]
+    assert isinstance(policy, dict)
+    assert (policy["web"]["mode"], policy["web"]["domains"]) == ("only_domains", ["port.test"])
+    assert len(policy["document_ids"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--url", "ftp://a.test/"), "--url"),
+        (("--only", "http://a.test/"), "--only"),
+        (("--only", "a.test", "--prefer", "b.test"), "--prefer"),
+        (("--exclude", "a.test"), "--web"),
+    ],
+)
+def test_sources_that_cannot_be_meant_are_refused(leadline: Call, options: tuple[str, ...], said: str) -> None:
+    """Each ends with a sentence that names the option, before anything is sent."""
+    code, _, err = leadline("ask", QUESTION, *options)
+    assert code == exits.WRONG_USE
+    assert said in err.splitlines()[-1]
+
+
 @pytest.mark.parametrize(
     ("ending", "code", "printed", "says"),
     [

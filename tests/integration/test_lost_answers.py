@@ -1,6 +1,6 @@
 """Commits whose answer never arrives: every transaction works, is not known to have worked, and is done again."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 import pytest
@@ -25,15 +25,16 @@ class Forgetful(Transactions):
 
 
 @pytest.fixture
-def stages(database: str) -> tuple[Stage, Stage]:
+def stages(database: str) -> Iterator[tuple[Stage, Stage]]:
     """A ledger where every answer is lost, and an ordinary one, over the same database."""
     engine = open_engine(database, pool_size=4)
-    return Stage(Forgetful(engine)), Stage(Transactions(engine))
+    yield Stage(Forgetful(engine)), Stage(Transactions(engine))
+    engine.dispose()
 
 
 def story(stage: Stage, sure: Stage) -> RunId:
     """Take a run through its life: planned, edited, approved, researched, paused, resumed, refined, cancelled."""
-    run_id, _ = stage.create(key="k")
+    run_id, _ = stage.create(key=type(stage.transactions).__name__)
     [plan_step] = sure.pending(run_id, "plan")
     postponed = stage.claim(plan_step)
     stage.ledger.fail(postponed, RateLimited("busy", "It is busy.", 1))

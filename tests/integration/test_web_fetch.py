@@ -16,6 +16,7 @@ from services.fetcher.web import WayOut, fetch, user_agent
 from shared.domain.errors import LimitExceeded, NotAllowed, Permanent, StepError, Transient
 from shared.domain.urls import Url, parse_url
 from shared.guards.addresses import Allowance
+from tests.support.certificates import Authority
 from tests.support.site import Handler, Reply, Site, running_site
 
 HOST = "good.test"
@@ -404,3 +405,44 @@ def test_a_table_of_names_comes_before_the_resolver() -> None:
     for wrong in ("a.test", "a.test=nowhere", "=127.0.0.1"):
         with pytest.raises(ValueError, match=r".+"):
             parse_hosts(wrong)
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    """An authority that only these tests trust."""
+    return Authority(tmp_path_factory.mktemp("tls"))
+
+
+def secure(site: Site, authority: Authority) -> WayOut:
+    """Return a way out that trusts the authority."""
+    plain = way(site)
+    return WayOut(plain.allowance, plain.resolver, authority.trusted(), plain.user_agent)
+
+
+def test_certificates_are_checked_against_the_name(authority: Authority) -> None:
+    """The server name, the Host header and the check of the certificate all see the name, not the address."""
+    names: list[str] = []
+    context = authority.signed(HOST).server()
+    context.sni_callback = lambda sock, name, ctx: names.append(name)
+    with running_site(context) as site:
+        site.answer(HOST, "/", "secret")
+        assert get(site.url(HOST), secure(site, authority)).body == b"secret"
+        assert names == [HOST]
+        assert site.visits()[-1].host == HOST
+        site.answer("other.test", "/", "secret")
+        mismatch = refusal(site.url("other.test"), secure(site, authority))
+        assert (type(mismatch), mismatch.code) == (Permanent, "tls_certificate")
+        untrusted = refusal(site.url(HOST), way(site))
+        assert (type(untrusted), untrusted.code) == (Permanent, "tls_certificate")
+    assert site.paths("other.test") == []
+
+
+@pytest.mark.parametrize("kind", ["expired", "self-signed"])
+def test_certificates_that_do_not_hold_are_refused(authority: Authority, kind: str) -> None:
+    """An expired certificate and one that signs itself end the fetch before a request is sent."""
+    pair = authority.self_signed(HOST) if kind == "self-signed" else authority.signed(HOST, expired=True)
+    with running_site(pair.server()) as site:
+        site.answer(HOST, "/", "secret")
+        error = refusal(site.url(HOST), secure(site, authority))
+        assert (type(error), error.code) == (Permanent, "tls_certificate")
+        assert site.visits() == []

@@ -6,10 +6,11 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 import requests
 
@@ -42,36 +43,79 @@ def free_port() -> int:
         return port
 
 
+class Process(Protocol):
+    """A process that was started, as `subprocess.Popen` has it."""
+
+    @property
+    def pid(self) -> int:
+        """Its number, which is also that of its process group."""
+        ...
+
+    def poll(self) -> int | None:
+        """Return None while it lives."""
+        ...
+
+    def wait(self, timeout: float) -> int:
+        """Wait until it has ended."""
+        ...
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal to it alone."""
+        ...
+
+    def terminate(self) -> None:
+        """Ask it to end."""
+        ...
+
+
+def launch(module: str, environment: Mapping[str, str], log: Path) -> Process:
+    """Run a module as a program in a process group of its own."""
+    with log.open("ab") as output:
+        return subprocess.Popen(
+            [sys.executable, "-m", module],
+            cwd=ROOT,
+            env=environment,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
+
+
 @dataclass
 class Stack:
-    """Processes by name; ``logs`` keeps what each wrote."""
+    """Processes by name; ``logs`` keeps what each wrote, ``launch`` starts one."""
 
     database_url: str
     redis_url: str
     logs: Path
     extra: dict[str, str] = field(default_factory=dict)
-    processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+    processes: dict[str, Process] = field(default_factory=dict)
     port: int = field(default_factory=free_port)
+    launch: Callable[[str, Mapping[str, str], Path], Process] = launch
+    ports: dict[str, int] = field(default_factory=dict)
+    """Ports of further gateways."""
 
     @property
     def address(self) -> str:
         """The gateway's address."""
-        return f"http://127.0.0.1:{self.port}"
+        return self.address_of("gateway")
 
-    def start(self, *names: str) -> None:
-        """Start processes; a name may carry a number after a dash, for a second copy."""
+    def address_of(self, gateway: str) -> str:
+        """Return the address of one of several gateways."""
+        return f"http://127.0.0.1:{self._port_of(gateway)}"
+
+    def start(self, *names: str, module: str | None = None, **environment: str) -> None:
+        """Start processes; a name may carry a number after a dash, for a second copy.
+
+        ``module`` takes the place of the one that the name stands for; ``environment`` is added to what all have.
+        """
         for name in names or MODULES:
-            with (self.logs / f"{name}.log").open("ab") as log:
-                self.processes[name] = subprocess.Popen(
-                    [sys.executable, "-m", MODULES[name.partition("-")[0]]],
-                    cwd=ROOT,
-                    env=self._environment(),
-                    stdout=log,
-                    stderr=log,
-                    start_new_session=True,
-                )
-        if "gateway" in (names or MODULES):
-            wait_until(self._ready, "the gateway answers")
+            own = {**self._environment(), "LEADLINE_GATEWAY_PORT": str(self._port_of(name)), **environment}
+            runs = module or MODULES[name.partition("-")[0]]
+            self.processes[name] = self.launch(runs, own, self.logs / f"{name}.log")
+        for name in names or MODULES:
+            if name.startswith("gateway"):
+                wait_until(lambda gateway=name: self._ready(gateway), f"the {name} answers")  # type: ignore[misc]
 
     def kill(self, name: str) -> None:
         """End a process and its children with SIGKILL, as a crash would."""
@@ -95,9 +139,12 @@ class Stack:
         """Return what a process wrote so far."""
         return (self.logs / f"{name}.log").read_text(errors="replace")
 
-    def _ready(self) -> bool:
+    def _port_of(self, name: str) -> int:
+        return self.ports.setdefault(name, free_port()) if name.startswith("gateway-") else self.port
+
+    def _ready(self, gateway: str) -> bool:
         try:
-            return requests.get(f"{self.address}/readyz", timeout=2).status_code == 200
+            return requests.get(f"{self.address_of(gateway)}/readyz", timeout=2).status_code == 200
         except requests.RequestException:
             return False
 
@@ -106,7 +153,6 @@ class Stack:
             "LEADLINE_DATABASE_URL": self.database_url,
             "LEADLINE_BROKER_URL": self.redis_url,
             "LEADLINE_REDIS_URL": self.redis_url,
-            "LEADLINE_GATEWAY_PORT": str(self.port),
             "LEADLINE_HOME": str(self.logs),
             "LEADLINE_LEASE_SECONDS": "4",
             "LEADLINE_SWEEP_SECONDS": "0.3",

@@ -147,11 +147,10 @@ def test_a_slow_page_does_not_hold_the_iteration() -> None:
 
 def test_a_late_result_joins_the_next_iteration() -> None:
     """A straggler that ends while the next iteration runs is parsed and extracted as a part of that one."""
-    slow_once = {"q1-0"}
-    run = Simulation(World(slow=lambda s: is_read(*slow_once)(s)))
+    run = Simulation(World(slow=is_read("q1-0")))
     while not run.view.of_kind(StepKind.DECIDE):
         run.step()
-    slow_once.clear()
+    run.world.slow = lambda step: False
     assert run.play() is RunStatus.COMPLETED
     late = {s.kind: s for s in run.view.steps if s.subject == "q1-0"}
     assert late[StepKind.READ_SOURCE].iteration == 1

@@ -12,7 +12,7 @@ from shared.client.client import LeadlineClient
 from shared.client.errors import ClientError, Unreachable
 from shared.client.following import PATIENCE, follow
 from shared.client.wire import Wire
-from shared.contracts.runs import CreateRun, SourcePolicy
+from shared.contracts.runs import ControlRequest, CreateRun, SourcePolicy
 from shared.domain.ids import RunId
 from shared.domain.states import RunStatus
 from tests.factories.reports import a_plan
@@ -49,7 +49,7 @@ def test_a_run_goes_from_request_to_report(client: LeadlineClient) -> None:
     run = client.create_run(REQUEST)
     assert run.status == "awaiting_plan_approval"
     assert client.edit_plan(run.run_id, 1, a_plan("Another?")).plan_version == 2
-    client.approve(run.run_id, 2)
+    client.act(run.run_id, ControlRequest(action="approve_plan", expected_version=2))
     assert client.wait(run.run_id).status == "completed"
     assert client.report(run.run_id).title == "The channel"
     assert client.rendered(run.run_id, "md") == b"# The channel\n"
@@ -78,7 +78,7 @@ def test_a_refusal_carries_its_problem(client: LeadlineClient, session: AppSessi
     run = client.create_run(REQUEST)
     session.asked.clear()
     with pytest.raises(ClientError, match="version 1, not 7") as caught:
-        client.approve(run.run_id, 7)
+        client.act(run.run_id, ControlRequest(action="approve_plan", expected_version=7))
     assert (caught.value.problem.status, caught.value.problem.current_version) == (409, 1)
     assert len(session.asked) == 1
 
@@ -143,7 +143,7 @@ def test_events_come_once_and_in_order_over_broken_connections(
     run = client.create_run(REQUEST)
     for _ in range(20):
         desk.happen(RunId(run.run_id), "progress", phase="searching")
-    client.approve(run.run_id)
+    client.act(run.run_id, ControlRequest(action="approve_plan"))
     session.faults.extend([3, 0, BROKEN, 1, 2, BROKEN, BROKEN, 9, 4, 2])
     seen = [event.seq for event in client.events(run.run_id)]
     assert seen == list(range(1, desk.runs[RunId(run.run_id)].last_seq + 1))
@@ -162,7 +162,7 @@ def test_events_carry_their_payload(client: LeadlineClient) -> None:
 def test_events_may_begin_later(client: LeadlineClient, desk: Desk) -> None:
     """Those up to ``after`` are left out."""
     run = client.create_run(REQUEST)
-    client.approve(run.run_id)
+    client.act(run.run_id, ControlRequest(action="approve_plan"))
     last = desk.runs[RunId(run.run_id)].last_seq
     assert [event.seq for event in client.events(run.run_id, last - 2)] == [last - 1, last]
     assert list(client.events(run.run_id, last)) == []

@@ -204,6 +204,15 @@ def test_a_plan_is_edited_by_version(http: FlaskClient) -> None:
     assert stale["current_version"] == 2
 
 
+def test_limits_are_edited_with_the_plan(http: FlaskClient, desk: Desk) -> None:
+    """Those that are named change, all others stay; an unknown name is refused."""
+    run_id = start(http)
+    change = {"expected_version": 1, "plan": a_plan().model_dump(mode="json"), "budget": {"searches": 3}}
+    assert http.patch(f"{RUNS}/{run_id}/plan", json=change).json["budget"] == {"searches": 3}
+    odd = {**change, "expected_version": 2, "budget": {"luck": 1}}
+    assert problem(http.patch(f"{RUNS}/{run_id}/plan", json=odd), 422, "invalid")["field"] == "budget.luck"
+
+
 def test_a_plan_whose_ids_do_not_resolve_is_refused(http: FlaskClient) -> None:
     """422 says which question is unknown."""
     plan = a_plan().model_dump(mode="json")

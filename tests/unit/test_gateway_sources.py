@@ -7,7 +7,7 @@ from flask.testing import FlaskClient
 
 from services.extractor.reading import mime
 from services.gateway.app import create_app
-from services.gateway.capabilities import READABLE
+from services.gateway.capabilities import FILE_KINDS
 from services.gateway.deps import Configured, Limits
 from shared.contracts.runs import CreateRun
 from shared.domain.budget import TIERS, Depth
@@ -97,4 +97,4 @@ def test_capabilities_name_models_and_providers() -> None:
 
 def test_what_is_said_to_be_readable_is_what_is_read() -> None:
     """The media types are those that the extractor has readers for."""
-    assert set(READABLE) == {mime.PDF, mime.HTML, mime.MARKDOWN, mime.PLAIN}
+    assert {kind.media_type for kind in FILE_KINDS} == {mime.PDF, mime.HTML, mime.MARKDOWN, mime.PLAIN}

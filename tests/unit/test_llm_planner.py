@@ -12,7 +12,7 @@ from services.planner.engines.llm import LlmPlanner
 from services.planner.prompts.plan import INSTRUCTIONS, PlanProposal
 from services.planner.proposals import plan_of
 from services.planner.rules import Rejected
-from shared.contracts.plan import Question
+from shared.contracts.plan import Endpoint, Question
 from shared.contracts.runs import CreateRun, SourcePolicy
 from shared.domain.phases import Phase
 from tests.factories.research import make_contradiction, make_document, make_evidence, make_plan, make_snapshot
@@ -91,15 +91,16 @@ PROPOSALS = st.builds(
 )
 
 
-@given(PROPOSALS, st.booleans())
-def test_any_proposal_becomes_a_valid_plan(proposal: PlanProposal, revised: bool) -> None:
+@given(PROPOSALS, st.booleans(), st.sampled_from([(), ("documents",), ("web", "documents")]))
+def test_any_proposal_becomes_a_valid_plan(proposal: PlanProposal, revised: bool, places: tuple[Endpoint, ...]) -> None:
     """Clamped, numbered and complete: each question is searched for and written about, and one is required."""
     before = [Question(id="q4", text="Old?")] if revised else []
-    plan = plan_of(proposal, "What is there?", ("documents",), before)
+    plan = plan_of(proposal, "What is there?", places, before)
     ids = {q.id for q in plan.questions}
     assert 1 <= len(ids) <= 7
     assert ids == {i for s in plan.writing_plan for i in s.question_ids}
-    assert {t.endpoint for t in plan.search_tasks} == {"documents"}
+    assert {t.endpoint for t in plan.search_tasks} <= set(places)
+    assert bool(plan.search_tasks) == bool(places)
     assert any(q.priority == "required" for q in plan.questions)
     assert len(plan.search_tasks) <= 7
 

@@ -21,6 +21,8 @@ from shared.domain.kinds import QUEUES
 from shared.domain.states import RunStatus, StepKind
 from shared.observability.exposition import MetricsServer
 from shared.observability.metrics import PREFIX, MetricsObserver, MetricsText, build_metrics, table
+from shared.observability.probe import fault
+from shared.observability.pulse import Pulse
 from shared.observability.targets import FOLDER, announce, announced, withdraw
 from shared.ports.model import Phase, TokenUsage
 from shared.ports.observer import UNOBSERVED, Answered, BrokerCensus, LedgerCensus, Observer, Unobserved
@@ -186,6 +188,24 @@ def test_figures_are_shown_over_http(figures: Figures, server: MetricsServer) ->
     assert any(s.name == "process_resident_memory_bytes" for s in samples)
     assert requests.get(f"{address}/healthz", timeout=5).json() == {"status": "ok"}
     assert requests.get(f"{address}/other", timeout=5).status_code == 404
+
+
+def test_a_process_that_does_nothing_says_so(figures: Figures) -> None:
+    """A minute without a beat turns the health to 503, the next beat turns it back; the figures stay."""
+    now = [100.0]
+    pulse = Pulse(clock=lambda: now[0])
+    server = MetricsServer(figures.exposition, "127.0.0.1", 0, pulse.alive)
+    try:
+        healthz = f"http://127.0.0.1:{server.port}/healthz"
+        assert fault(healthz) is None
+        now[0] += 61
+        assert fault(healthz) == f'{healthz} answers 503: {{"status": "silent"}}'
+        assert requests.get(healthz.replace("healthz", "metrics"), timeout=5).ok
+        pulse.beat()
+        assert fault(healthz) is None
+    finally:
+        server.close()
+    assert "does not answer" in str(fault(healthz))
 
 
 def test_two_processes_do_not_share_figures() -> None:

@@ -220,7 +220,7 @@ class BrokenCpu:
 
 
 def test_a_check_that_crashes_is_tried_again_and_then_given_up() -> None:
-    """The first crash is worth another try; after that, and at a limit at once, the sentences are unverified."""
+    """A crash is worth another try; in the last one, and at a limit at once, the sentences are unverified."""
     run, deps = harbour_run()
     for step, handler in ((StepKind.OUTLINE, handlers.outline), (StepKind.WRITE_SECTION, handlers.write_section)):
         lease = make_lease(step, "outline" if step is StepKind.OUTLINE else "s1", section_id="s1")
@@ -228,11 +228,14 @@ def test_a_check_that_crashes_is_tried_again_and_then_given_up() -> None:
     crashing = replace(deps, cpu=BrokenCpu(CpuTaskCrashed(9)))
     with pytest.raises(CpuTaskCrashed):
         handlers.verify(crashing, make_lease(StepKind.VERIFY, "s1", section_id="s1"))
-    second = handlers.verify(crashing, make_lease(StepKind.VERIFY, "s1", attempt=2, section_id="s1"))
+    interrupted = make_lease(StepKind.VERIFY, "s1", attempt=9, section_id="s1")
+    with pytest.raises(CpuTaskCrashed):
+        handlers.verify(crashing, interrupted)
+    last = handlers.verify(crashing, replace(interrupted, last_try=True))
     limited = handlers.verify(
         replace(deps, cpu=BrokenCpu(CpuLimitExceeded("memory"))), make_lease(StepKind.VERIFY, "s1", section_id="s1")
     )
-    assert {v.verdict for v in (*second.verdicts, *limited.verdicts)} == {"unverified"}
+    assert {v.verdict for v in (*last.verdicts, *limited.verdicts)} == {"unverified"}
 
 
 def test_an_unknown_engine_is_refused_by_name() -> None:

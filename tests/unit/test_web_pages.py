@@ -1,4 +1,4 @@
-"""The web pages as the server makes them: what they show, what they escape, what a browser is told, who may see them."""
+"""The web pages as the server makes them: what they show and escape, what a browser is told, who may see them."""
 
 import re
 from dataclasses import replace
@@ -161,6 +161,15 @@ def test_pages_hold_no_script_and_no_style(http: FlaskClient, desk: Desk) -> Non
             answer = http.get(address)
             assert answer.status_code == 200
             assert answer.headers["Cache-Control"] == "public, max-age=31536000, immutable"
+
+
+def test_forms_wait_for_their_script(http: FlaskClient, locked: FlaskClient) -> None:
+    """Neither a question nor a key can get into an address: forms post, and are off until their script runs."""
+    for text, form in ((page(http, "/"), "new-run"), (page(locked, "/login"), "login")):
+        start = text.index(f'<form id="{form}" method="post"')
+        button = re.search(r'<button type="submit"[^>]*>', text[start:])
+        assert button is not None
+        assert " disabled" in button[0]
 
 
 def test_files_are_given_by_name_and_kept_by_version(http: FlaskClient) -> None:

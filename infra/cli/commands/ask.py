@@ -1,4 +1,4 @@
-"""`leadline ask`: from a question and documents to a report."""
+"""`leadline ask`: from a question and its sources to a report."""
 
 import argparse
 
@@ -20,6 +20,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
         console.say(skipped)
 
     from infra.cli.research import Order, research
+    from infra.cli.sources import web_sources
     from shared.contracts.runs import CreateRun
     from shared.domain.budget import Depth
 
@@ -29,5 +30,6 @@ def run(args: argparse.Namespace, console: Console) -> int:
         engine=args.engine,
         as_of=as_of,
         auto_approve=args.yes or not console.interactive,
+        source_policy=web_sources(args),
     )
     return research(Order(request, documents, args.json, report_file, bundle_file), console)

@@ -161,5 +161,3 @@ def _picked(question_id: str, question: Asked, segment: _Segment, relevance: flo
         unit=value.unit if value is not None and value.kind != "date" else None,
         date=value.date if value is not None else None,
     )
-
-

@@ -9,7 +9,7 @@ from typing import Any
 import pymupdf
 from pymupdf import mupdf
 
-from services.extractor.reading.blocks import assemble, squeeze
+from services.extractor.reading.blocks import Assembled, assemble, squeeze
 from services.extractor.reading.dates import iso_date
 from services.extractor.reading.layout import Line, reading_order, without_running_heads
 from services.extractor.reading.mime import PDF
@@ -77,13 +77,12 @@ def _read_document(document: Any) -> Reading:
     if total == 0:
         return _without_text("broken", "The PDF has no pages that can be found.")
     found = [_page(document, number) for number in range(total)]
-    for number, page in enumerate(found, start=1):
-        if page is not None and page.bomb:
-            return _without_text("too_large", f"The content of page {number} unpacks to more than 64 MB.")
+    bomb = next((number for number, page in enumerate(found, start=1) if page is not None and page.bomb), None)
+    if bomb is not None:
+        return _without_text("too_large", f"The content of page {bomb} unpacks to more than 64 MB.")
     failed = found.count(None)
     pages = [page or _Page() for page in found]
-    kept = without_running_heads([page.lines for page in pages], [page.height for page in pages])
-    made = assemble(blocks_of([reading_order(lines) for lines in kept]), page_count=total)
+    made = _assembled(pages)
     if not made.text:
         return _explained(document, total, failed)
     reading = _with_metadata(document)
@@ -95,6 +94,12 @@ def _read_document(document: Any) -> Reading:
         pages=made.pages,
         truncated=made.truncated or failed > 0 or document.page_count > MAX_PAGES,
     )
+
+
+def _assembled(pages: list[_Page]) -> Assembled:
+    """Put the lines of the pages in reading order, without what heads and feet repeat."""
+    kept = without_running_heads([page.lines for page in pages], [page.height for page in pages])
+    return assemble(blocks_of([reading_order(lines) for lines in kept]), page_count=len(pages))
 
 
 def _page(document: Any, number: int) -> _Page | None:

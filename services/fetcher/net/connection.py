@@ -9,7 +9,8 @@ import io
 import socket
 import ssl
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import cast
@@ -62,12 +63,9 @@ class JudgedConnection(http.client.HTTPConnection):
         """Connect to an address that was judged; raise `NotAllowed` or `Transient`, or ssl.SSLError."""
         sock = open_socket(self._url, self._route)
         if self._url.scheme == "https":
-            try:
+            with _closed_on_error(sock):
                 sock.settimeout(self._route.deadline.left(self._route.limits.connect_s))
                 sock = self._route.tls.wrap_socket(sock, server_hostname=self._url.host)
-            except BaseException:
-                sock.close()
-                raise
         self.timed = TimedSocket(sock, self._route.deadline, self._route.limits)
         self.sock = cast(socket.socket, self.timed)
 
@@ -140,19 +138,24 @@ def open_socket(url: Url, route: Route) -> socket.socket:
     for address in addresses[:_ADDRESSES_TRIED]:
         sock = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_STREAM)
         try:
-            sock.settimeout(route.deadline.left(route.limits.connect_s))
-            sock.connect((address, url.port))
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            route.allowance.judge_endpoint(url, str(sock.getpeername()[0]))
+            with _closed_on_error(sock):
+                sock.settimeout(route.deadline.left(route.limits.connect_s))
+                sock.connect((address, url.port))
+                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                route.allowance.judge_endpoint(url, str(sock.getpeername()[0]))
+                return sock
         except OSError as error:
-            sock.close()
             reason = error.strerror or str(error) or type(error).__name__
-        except BaseException:
-            sock.close()
-            raise
-        else:
-            return sock
     raise Transient("connect_failed", f"{url.netloc} cannot be connected to: {reason}.")
+
+
+@contextmanager
+def _closed_on_error(sock: socket.socket) -> Iterator[None]:
+    """Close the socket when the block does not end well."""
+    with ExitStack() as stack:
+        stack.callback(sock.close)
+        yield
+        stack.pop_all()
 
 
 def _addresses(url: Url, route: Route) -> Sequence[str]:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from services.fetcher.net.messages import Fetched, FetchRequest
+from shared.domain.urls import Url
 
 WebEndpoint = Literal["web", "news", "scholar"]
 
@@ -35,6 +36,11 @@ class Provider(Protocol):
     @property
     def name(self) -> str:
         """The name in settings, receipts and the slot that all workers share."""
+        ...
+
+    @property
+    def endpoint(self) -> Url:
+        """The address at which the provider is asked; its host and port are the operator's choice."""
         ...
 
     @property

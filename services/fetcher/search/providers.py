@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 
+from services.fetcher.search.contract import Provider
 from services.fetcher.search.searxng import SearXNG
 
-PROVIDERS: dict[str, Callable[[str], SearXNG]] = {"searxng": SearXNG}
+PROVIDERS: dict[str, Callable[[str], Provider]] = {"searxng": SearXNG}
 """Each factory takes the provider's base URL."""

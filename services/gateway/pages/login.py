@@ -46,4 +46,3 @@ def blueprint(deps: Deps) -> Blueprint:
         return answer
 
     return routes
-

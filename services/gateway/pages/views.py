@@ -6,7 +6,7 @@ from flask import Blueprint, Response, request
 
 from services.gateway import handlers
 from services.gateway.api.exchange import read_query
-from services.gateway.capabilities import SUFFIXES, capabilities
+from services.gateway.capabilities import FILE_KINDS, capabilities
 from services.gateway.deps import Deps
 from services.gateway.identity import current_owner
 from services.gateway.pages.assets import asset
@@ -39,14 +39,15 @@ def blueprint(deps: Deps) -> Blueprint:
             statuses=tuple(RunStatus),
             final=FINAL_RUN,
             offers=capabilities(deps),
-            suffixes=SUFFIXES,
+            file_kinds=FILE_KINDS,
             has_documents=bool(reads.documents(owner, None, 1).documents),
         )
 
     @routes.get("/runs/<run_id>")
     def run(run_id: str) -> Response:
         found = reads.run(current_owner(), handlers.checked_run_id(run_id))
-        return page("run.html", here="/runs", with_keys=with_keys, run=found, endpoints=get_args(Endpoint))
+        endpoints = [name for name in get_args(Endpoint) if found.source_policy.allows_endpoint(name)]
+        return page("run.html", here="/runs", with_keys=with_keys, run=found, endpoints=endpoints)
 
     @routes.get("/documents")
     def documents() -> Response:
@@ -58,7 +59,7 @@ def blueprint(deps: Deps) -> Blueprint:
             library=reads.documents(current_owner(), query.cursor, query.limit),
             first_page=query.cursor is None,
             offers=capabilities(deps),
-            suffixes=SUFFIXES,
+            file_kinds=FILE_KINDS,
         )
 
     @routes.get("/static/<tag>/<name>")

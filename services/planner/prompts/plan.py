@@ -109,7 +109,7 @@ def _head(data: PlanData) -> str:
         f"Today: {data.today}",
         f"As of: {data.as_of or data.today}",
         f"Language: {data.language or 'that of the request'}",
-        f"Sources: {', '.join(data.endpoints)}",
+        f"Sources: {', '.join(data.endpoints) or 'given addresses alone; nothing is searched'}",
         f"Effort: {data.effort}",
     )
     return "\n".join(lines)

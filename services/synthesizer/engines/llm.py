@@ -22,8 +22,8 @@ from shared.ports.model import Answer, Model, ModelRequest
 
 WRITE_TOKENS = 4000
 VERIFY_TOKENS = 3000
-WRITE_DEADLINE_S = 160.0
-VERIFY_DEADLINE_S = 50.0
+WRITE_DEADLINE_S = 150.0
+VERIFY_DEADLINE_S = 45.0
 """A section is checked in at most three calls, one after the other, within the time of its step."""
 
 SUMMARY_SENTENCES = 7

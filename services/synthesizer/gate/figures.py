@@ -2,7 +2,7 @@
 
 A figure has to stand in a span with the same value (`shared.domain.numbers.states`). Beyond that
 
-- "more than 900" is met by 943, "nearly 1,000" by 980, and "about 1,000" by 1,020, where the span names the bare figure;
+- "more than 900" is met by 943, "nearly 1,000" by 980, and "about 1,000" by 1,020, where the span has the bare figure;
 - a figure that the statement denies ("not in 2018") must not stand undenied in the spans, and may be missing from them
   where another figure stands in its place;
 - a small count must not belong to another thing: "two cities" is not met by "two years" beside "three cities".
@@ -29,12 +29,15 @@ _CLAUSE = re.compile(r"[,;:()\n]|\s[–—-]\s|\b(?:but|and|although|while|where
 _DENIAL = re.compile(
     r"\b(?:not(?! (?:only|just|until|including))|never|without|neither|nor|cannot)\b|n['’]t\b", re.IGNORECASE
 )
-_MORE = re.compile(r"\b(?:more than|over|at least|above|exceed(?:s|ed|ing)?|greater than|upwards? of)\W*\Z", re.IGNORECASE)
+_MORE = re.compile(
+    r"\b(?:more than|over|at least|above|exceed(?:s|ed|ing)?|greater than|upwards? of)\W*\Z", re.IGNORECASE
+)
 _LESS = re.compile(
     r"\b(?:less than|fewer than|under|below|up to|at most|nearly|almost|no more than|close to)\W*\Z", re.IGNORECASE
 )
 _ABOUT = re.compile(
-    r"(?:\b(?:about|around|roughly|approximately|some|circa|nearly|almost|close to|an estimated)|~|≈)\W*\Z", re.IGNORECASE
+    r"(?:\b(?:about|around|roughly|approximately|some|circa|nearly|almost|close to|an estimated)|~|≈)\W*\Z",
+    re.IGNORECASE,
 )
 _COUNTED = re.compile(r"[^\S\n]{0,2}-?((?:[^\W\d_]+[^\S\n-]?){1,3})")
 _LOOK_BACK = 60
@@ -120,12 +123,7 @@ def _counts_other(wanted: _Figure, same: Sequence[_Figure], known: Sequence[_Fig
 
 
 def _figures(text: str, as_of: str | None) -> Iterator[_Figure]:
-    found = list(quantities(text))
-    if as_of:
-        taken = [(q.start, q.end) for q in found]
-        for start, end, iso in relative_dates(text, as_of):
-            if all(end <= one or two <= start or iso[:4] for one, two in taken):
-                found.append(Quantity(Decimal(iso[:4]), None, "date", text[start:end], start, end, iso))
+    found = [*quantities(text), *(_relative_quantities(text, as_of) if as_of else ())]
     starts = [0, *(m.end() for m in re.finditer(r"\n", text))]
     found.sort(key=lambda q: (q.start, q.end))
     for quantity, following in zip_longest(found, found[1:]):
@@ -141,6 +139,11 @@ def _figures(text: str, as_of: str | None) -> Iterator[_Figure]:
             counts=_counted(text, quantity),
             line=text[line_start:line_end],
         )
+
+
+def _relative_quantities(text: str, as_of: str) -> Iterator[Quantity]:
+    for start, end, iso in relative_dates(text, as_of):
+        yield Quantity(Decimal(iso[:4]), None, "date", text[start:end], start, end, iso)
 
 
 def _hedge(before: str) -> str:

@@ -75,9 +75,7 @@ def outline(
     return sections
 
 
-def summary_cards(
-    plan: Plan, sections: Mapping[str, tuple[str, ...]], evidence: Sequence[Evidence]
-) -> tuple[str, ...]:
+def summary_cards(plan: Plan, sections: Mapping[str, tuple[str, ...]], evidence: Sequence[Evidence]) -> tuple[str, ...]:
     """Return the evidence that a summary is written from: the best of each question, in the order of the questions."""
     outlined = {i for ids in sections.values() for i in ids}
     ranked = sorted((e for e in evidence if e.evidence_id in outlined), key=_rank)

@@ -3,8 +3,7 @@
 import { call, Problem } from "./api.js";
 import { ask } from "./dialogs.js";
 import { button, fill, make } from "./dom.js";
-import { limitName, limitValue, number } from "./format.js";
-import { limitsOf } from "./budget.js";
+import { LimitFields, mostOf } from "./limits.js";
 
 const LABELS = {
   approve_plan: "Approve plan",
@@ -19,7 +18,10 @@ const FIRST = new Set(["approve_plan", "resume", "retry", "increase_budget"]);
 const BACK_TO_PLAN = "The plan is revised and waits for approval again. What has been found stays.";
 
 export class Actions {
-  /** `context` has `runId`, `run`, `show(run)`, `complain(problem)`, `beforeApproval()` and `refresh()`. */
+  /**
+   * `context` has `runId`, `run`, `show(run)`, `refresh()`, `complain(problem, action)`, `beforeApproval()` and
+   * `leave(whether)`.
+   */
   constructor(root, context) {
     this.root = root;
     this.context = context;
@@ -38,21 +40,30 @@ export class Actions {
   }
 
   async #press(name) {
-    const body = await this.#bodyOf(name);
-    if (body === null) return;
-    await this.#send(() => call("POST", `/research-runs/${this.context.runId}/actions`, { action: name, ...body }), name);
+    this.context.complain(null);
+    await this.#tried(name, async () => {
+      const body = await this.#bodyOf(name);
+      if (body !== null) await this.#send(name, body);
+    });
   }
 
-  async #send(work, name) {
+  async #send(name, body) {
     this.#enable(false);
     try {
-      this.context.show(await work());
+      this.context.show(await call("POST", `/research-runs/${this.context.runId}/actions`, { action: name, ...body }));
+    } finally {
+      this.#enable(true);
+    }
+  }
+
+  /** Do what a person asked for; a refusal is told, and the run shown as it is. */
+  async #tried(name, work) {
+    try {
+      await work();
     } catch (problem) {
       if (!(problem instanceof Problem)) throw problem;
       this.context.complain(problem, name);
       await this.context.refresh();
-    } finally {
-      this.#enable(true);
     }
   }
 
@@ -91,34 +102,29 @@ export class Actions {
 
   async #increase() {
     const { run } = this.context;
-    const { budget } = await call("GET", "/capabilities");
-    const rows = limitsOf(run).map((name) => limitRow(name, run, Math.max(budget.maxima[name] ?? 0, run.budget[name])));
+    const fields = new LimitFields(run, await mostOf(), (name) => run.budget[name]);
     const read = () => {
-      const limits = Object.fromEntries(rows.filter((row) => row.raised()).map((row) => [row.name, row.value()]));
+      const fault = fields.fault();
+      if (fault !== null) throw new Error(fault);
+      const limits = fields.changed();
       if (Object.keys(limits).length === 0) throw new Error("Raise at least one limit.");
       return { limits };
     };
-    return ask({ title: "Increase the budget", body: make("div", {}, rows.map((row) => row.node)), confirm: "Increase and go on", read });
+    return ask({ title: "Increase the budget", body: fields.node, confirm: "Increase and go on", read });
   }
 
   async #remove() {
     const body = make("p", {}, "The run, its sources, evidence and report are removed for good.");
     if (!(await ask({ title: "Delete this run?", body, confirm: "Delete run", danger: true }))) return;
-    try {
-      await call("DELETE", `/research-runs/${this.context.runId}`);
-      location.assign("/");
-    } catch (problem) {
-      if (!(problem instanceof Problem)) throw problem;
-      this.context.complain(problem);
-    }
+    await this.#tried("delete", async () => {
+      this.context.leave(true);
+      try {
+        await call("DELETE", `/research-runs/${this.context.runId}`);
+        location.assign("/");
+      } catch (problem) {
+        this.context.leave(false);
+        throw problem;
+      }
+    });
   }
-}
-
-function limitRow(name, run, most) {
-  const now = run.budget[name];
-  const id = `raise-${name}`;
-  const input = make("input", { type: "number", id, min: now, max: most, step: 1, value: now, required: true, disabled: most === now, "aria-describedby": `${id}-hint` });
-  const used = `${limitValue(name, run.usage[name] ?? 0)} used; at most ${number(most)}${name === "elapsed_s" ? " seconds" : ""}`;
-  const node = make("div", { class: "field" }, make("label", { for: id }, name === "elapsed_s" ? "Time in seconds" : limitName(name)), input, make("p", { class: "hint", id: `${id}-hint` }, `${used}.`));
-  return { name, node, value: () => Number(input.value), raised: () => Number(input.value) > now };
 }

@@ -88,6 +88,14 @@ export function reason(stop) {
   return REASONS[stop] ?? `${words(stop)}.`;
 }
 
+/** Where in its source an excerpt stands, in words; null where nothing is known. */
+export function where(locator) {
+  if (locator.page !== null && locator.page !== undefined) return `page ${locator.page}`;
+  const part = locator.part_kind && `${locator.part_kind} ${locator.part ? `“${locator.part}”` : locator.part_number}`;
+  const named = [part, locator.cells && `cells ${locator.cells}`].filter(Boolean).join(", ");
+  return named || (locator.heading ? `section “${locator.heading}”` : null);
+}
+
 /** Put the times that the server wrote in UTC into the reader's own time zone. */
 export function localizeTimes(root) {
   for (const node of root.querySelectorAll("time[datetime]")) {

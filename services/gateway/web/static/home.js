@@ -147,7 +147,7 @@ form.addEventListener("change", showSources);
 form.elements.objective.addEventListener("keydown", (event) => {
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) start();
 });
-// Going back brings the form as it was left, with the button still off.
+// The button is off until now, so that a question is never sent as a plain form; going back finds it off again.
 window.addEventListener("pageshow", () => {
   byId("start").disabled = false;
   byId("start-state").textContent = "";

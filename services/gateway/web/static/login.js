@@ -16,3 +16,5 @@ byId("login").addEventListener("submit", async (event) => {
   }
 });
 key.focus();
+// Off until now, so that the key is never sent as a plain form.
+byId("sign-in").disabled = false;

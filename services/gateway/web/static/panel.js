@@ -3,7 +3,7 @@
 import { call, Problem, text as textOf } from "./api.js";
 import { button, byId, fill, foreign, make, outsideLink } from "./dom.js";
 import { allStand, FURTHER, lineEnd, lineStart, places, stretch } from "./excerpt.js";
-import { dateTime, number, words } from "./format.js";
+import { dateTime, number, where, words } from "./format.js";
 
 const BESIDE = "(min-width: 75rem)";
 const TEXTS_KEPT = 8;
@@ -74,9 +74,7 @@ export class Panel {
 }
 
 function excerpt(item) {
-  const { heading, page } = item.locator;
-  const where = page !== null ? `page ${page}` : heading ? `section “${heading}”` : null;
-  const notes = [item.question_ids.join(", ").toUpperCase(), item.stance, where, item.in_scope ? null : "outside the present plan"].filter(Boolean);
+  const notes = [item.question_ids.join(", ").toUpperCase(), item.stance, where(item.locator), item.in_scope ? null : "outside the present plan"].filter(Boolean);
   return make("li", {}, foreign(item.excerpt, "q"), " ", foreign(notes.join(" · "), "span", { class: "hint" }));
 }
 

@@ -6,13 +6,14 @@ import { copyOf, faults, MOST, newQuestion, newSearch, newSection, remarks, same
 
 const PARTS = {
   questions: { heading: "Questions", one: "question", fresh: newQuestion },
-  search_tasks: { heading: "Searches", one: "search", fresh: (plan) => newSearch(plan, plan.questions.slice(0, 1).map((q) => q.id)) },
+  search_tasks: { heading: "Searches", one: "search", fresh: newSearch },
   writing_plan: { heading: "Sections of the report", one: "section", fresh: newSection },
 };
 
 export class PlanEditor {
-  /** `onChange` is called whenever the draft has changed. */
-  constructor(plan, endpoints, onChange) {
+  /** `endpoints` are where the run may search, `limits` its `LimitFields`; `onChange` is called at every change. */
+  constructor(plan, endpoints, limits, onChange) {
+    this.limits = limits;
     this.base = copyOf(plan);
     this.draft = copyOf(plan);
     this.endpoints = endpoints;
@@ -25,11 +26,12 @@ export class PlanEditor {
   }
 
   get isChanged() {
-    return !same(this.base, this.draft);
+    return !same(this.base, this.draft) || Object.keys(this.limits.changed()).length > 0;
   }
 
-  /** Stand on another plan: `base` is what the server has, `draft` what this form shows. */
-  rebase(base, draft) {
+  /** Stand on another plan: `base` is what the server has, `draft` and `limits` what this form shows. */
+  rebase(base, draft, limits) {
+    this.limits = limits;
     this.base = copyOf(base);
     this.draft = copyOf(draft);
     fill(this.root, this.#draw());
@@ -41,8 +43,9 @@ export class PlanEditor {
     for (const node of this.root.querySelectorAll("[aria-invalid]")) node.removeAttribute("aria-invalid");
     const found = faults(this.draft);
     for (const [path] of found) this.field(path)?.setAttribute("aria-invalid", "true");
+    const limit = this.limits.fault();
     if (found.length > 0) this.field(found[0][0])?.focus();
-    return found.map(([, sentence]) => sentence);
+    return [...found.map(([, sentence]) => sentence), ...(limit === null ? [] : [limit])];
   }
 
   /** Return the field that a path of the API means, such as "questions.0.text". */
@@ -52,7 +55,8 @@ export class PlanEditor {
 
   #draw() {
     const heads = [this.#text("Title", this.draft, "title", "title", { maxlength: 300 }), this.#area("Objective", this.draft, "objective", "objective", { maxlength: 4000, rows: 2 })];
-    return [heads, Object.keys(PARTS).map((part) => this.#part(part)), this.remarks, this.told];
+    const limits = make("section", { class: "plan-part", "aria-label": "Limits" }, make("h3", {}, "Limits"), this.limits.node);
+    return [heads, Object.keys(PARTS).map((part) => this.#part(part)), limits, this.remarks, this.told];
   }
 
   #part(part) {
@@ -65,7 +69,7 @@ export class PlanEditor {
   #fillPart(part) {
     const { heading, one } = PARTS[part];
     const items = this.draft[part];
-    const add = button(`Add ${one}`, () => this.#add(part), { "data-focus": `${part}.add`, disabled: items.length >= MOST[part] });
+    const add = button(`Add ${one}`, () => this.#add(part), { "data-focus": `${part}.add`, disabled: items.length >= MOST[part] || (part === "search_tasks" && this.endpoints.length === 0) });
     fill(
       this.lists[part],
       make("h3", {}, heading),
@@ -167,7 +171,7 @@ export class PlanEditor {
   }
 
   #add(part) {
-    this.draft[part].push(PARTS[part].fresh(this.draft));
+    this.draft[part].push(PARTS[part].fresh(this.draft, this.endpoints));
     this.#rearranged(part, `${words(PARTS[part].one)} added.`);
     this.lists[part].querySelector("li:last-child textarea, li:last-child input[type=text]").focus();
   }

@@ -3,12 +3,13 @@
 import { call, Problem } from "./api.js";
 import { button, byId, fill, foreign, make } from "./dom.js";
 import { words } from "./format.js";
+import { LimitFields, mostOf } from "./limits.js";
 import { differences, merged } from "./plan.js";
 import { PlanEditor } from "./plan-editor.js";
 import { planView } from "./plan-view.js";
 
 export class PlanPanel {
-  /** `context` has `runId`, `run`, `endpoints` and `show(run)`. */
+  /** `context` has `runId`, `run`, `endpoints`, `show(run)` and `complain(problem)`. */
   constructor(context) {
     this.context = context;
     this.body = byId("plan-body");
@@ -55,7 +56,7 @@ export class PlanPanel {
   }
 
   async #send() {
-    const change = { expected_version: this.version, plan: this.editor.draft };
+    const change = { expected_version: this.version, plan: this.editor.draft, budget: this.editor.limits.changed() };
     this.saving = true;
     this.saveButton.disabled = true;
     try {
@@ -87,14 +88,24 @@ export class PlanPanel {
     this.editor = null;
     this.version = run.plan_version;
     this.editable = editable;
-    fill(this.tools, run.plan && make("span", { class: "hint" }, `Version ${run.plan_version}`), editable && button("Edit plan", () => this.#edit(), { "data-plan": "edit" }));
+    fill(this.tools, run.plan && make("span", { class: "hint" }, `Version ${run.plan_version}`), editable && button("Edit plan", () => this.#begin(), { "data-plan": "edit" }));
     fill(this.body, shown(run.plan, editable));
     if (hadFocus) this.tools.querySelector("button")?.focus();
   }
 
-  #edit() {
+  async #begin() {
+    try {
+      await this.#edit();
+    } catch (problem) {
+      if (!(problem instanceof Problem)) throw problem;
+      this.context.complain(problem);
+    }
+  }
+
+  async #edit() {
+    this.most = await mostOf();
     const { run, endpoints } = this.context;
-    this.editor = new PlanEditor(run.plan, endpoints, () => this.#label());
+    this.editor = new PlanEditor(run.plan, endpoints, this.#limits(run), () => this.#label());
     this.#complain(null);
     this.conflict.hidden = true;
     this.saveButton.hidden = false;
@@ -102,6 +113,10 @@ export class PlanPanel {
     fill(this.body, this.conflict, this.editor.root, this.faults, make("p", { class: "bar sticky" }, this.saveButton, this.stopButton));
     this.#label();
     this.editor.field("title").focus();
+  }
+
+  #limits(run) {
+    return new LimitFields(run, this.most, () => 1, () => this.#label());
   }
 
   #label() {
@@ -122,7 +137,7 @@ export class PlanPanel {
 
   /** Show what somebody else changed; the edits stay in the form whatever is chosen. */
   #clash(run) {
-    const theirs = differences(this.editor.base, run.plan);
+    const theirs = [...differences(this.editor.base, run.plan), ...this.editor.limits.differences(run)];
     const keep = button(`Keep my edits, on top of version ${run.plan_version}`, () => this.#settle(run, true), { class: "primary", "data-plan": "keep" });
     const take = button(`Drop my edits and load version ${run.plan_version}`, () => this.#settle(run, false), { "data-plan": "take" });
     fill(
@@ -152,8 +167,10 @@ export class PlanPanel {
 
   #settle(run, keepMine) {
     const { base, draft } = this.editor;
+    const limits = this.#limits(run);
+    if (keepMine) limits.set(this.editor.limits.changed());
     this.version = run.plan_version;
-    this.editor.rebase(run.plan, keepMine ? merged(base, draft, run.plan) : run.plan);
+    this.editor.rebase(run.plan, keepMine ? merged(base, draft, run.plan) : run.plan, limits);
     this.conflict.hidden = true;
     this.saveButton.hidden = false;
     fill(this.tools, make("span", { class: "hint" }, `Version ${run.plan_version}`));

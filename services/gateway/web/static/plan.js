@@ -22,13 +22,13 @@ export function newQuestion(plan) {
   return { id: nextId(plan.questions, "q"), text: "", priority: "required", rationale: "", preferred_source_classes: [], needs_primary_source: false };
 }
 
-export function newSearch(plan, questionIds = [], query = "") {
-  const endpoint = plan.search_tasks.at(-1)?.endpoint ?? "documents";
-  return { question_ids: questionIds, query, endpoint, result_count: 10 };
+export function newSearch(plan, endpoints) {
+  const endpoint = plan.search_tasks.at(-1)?.endpoint ?? endpoints[0];
+  return { question_ids: plan.questions.slice(0, 1).map((question) => question.id), query: "", endpoint, result_count: 10 };
 }
 
-export function newSection(plan, questionIds = []) {
-  return { id: nextId(plan.writing_plan, "s"), title: "", question_ids: questionIds, guidance: "" };
+export function newSection(plan) {
+  return { id: nextId(plan.writing_plan, "s"), title: "", question_ids: [], guidance: "" };
 }
 
 /** Take out references to questions that the plan does not hold. */
@@ -46,7 +46,8 @@ export function faults(plan) {
   if (plan.title.trim() === "") found.push(["title", "The plan needs a title."]);
   if (plan.objective.trim() === "") found.push(["objective", "The plan needs an objective."]);
   for (const part of PARTS) {
-    if (plan[part].length === 0) found.push([part, `The plan needs at least one ${NAMES[part].toLowerCase()}.`]);
+    // A run that reads given addresses alone searches nowhere; the server knows which that is.
+    if (plan[part].length === 0 && part !== "search_tasks") found.push([part, `The plan needs at least one ${NAMES[part].toLowerCase()}.`]);
     plan[part].forEach((item, index) => found.push(...faultsOf(part, item, index)));
   }
   return found;

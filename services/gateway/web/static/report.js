@@ -1,7 +1,7 @@
 /** The report: statements with their confidence and their citations, conflicts, gaps, and how it was made. */
 
 import { byId, button, fill, foreign, make } from "./dom.js";
-import { count, number, percent, words } from "./format.js";
+import { count, number, percent, where, words } from "./format.js";
 
 const PARTIAL = "This report is partial: research ended before everything that was asked could be covered. Every sentence in it has passed the same check as in a complete one.";
 const DOWNLOADS = [
@@ -149,8 +149,8 @@ export class ReportView {
     const rows = this.report.citations.map((citation) => {
       const { locator } = citation;
       const name = locator.document_name ?? locator.canonical_url ?? citation.source_id;
-      const where = locator.page !== null ? `, page ${locator.page}` : locator.heading ? `, section “${locator.heading}”` : "";
-      return make("li", {}, this.#cite(citation.number, citation, citation.evidence_ids), " ", said(`${name}${where}`));
+      const place = where(locator);
+      return make("li", {}, this.#cite(citation.number, citation, citation.evidence_ids), " ", said(place === null ? name : `${name}, ${place}`));
     });
     return make("section", {}, make("h3", { lang: "en" }, "Cited sources"), make("ul", { class: "plain" }, rows));
   }

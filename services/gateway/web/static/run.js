@@ -13,7 +13,7 @@ import { Follower } from "./stream.js";
 import { told, Timeline } from "./timeline.js";
 
 const RUN_EVERY_MS = 500;
-const SOURCES_EVERY_MS = 1200;
+const SOURCES_EVERY_MS = 2000;
 const CLOCK_EVERY_MS = 5000;
 const STREAM_STATES = { live: "Live", polling: "Every 2 s", lost: "Connecting …", ended: "" };
 const ACTIVE = new Set(["created", "planning", "queued", "researching", "synthesizing"]);
@@ -24,14 +24,21 @@ const base = `/research-runs/${runId}`;
 
 const context = {
   runId,
-  endpoints: endpoints.split(" "),
+  endpoints: endpoints.split(" ").filter(Boolean),
   run: null,
   show,
-  refresh,
+  refresh: () => refresh().catch(quietly),
+  /** Say what was refused; null takes it back. */
   complain(problem, action) {
+    say(byId("run-problem"), null);
+    if (problem === null) return;
     const stale = problem.isStale && action === "approve_plan";
     say(byId("run-problem"), stale ? `${problem.message} What is shown below is the newest version.` : problem.message);
     byId("run-problem").focus();
+  },
+  /** Look after the run no more, for it is about to be gone; or do so again. */
+  leave(whether) {
+    leaving = whether;
   },
   /** Save what is unsaved in the plan, so that what is approved is what is seen. */
   beforeApproval: () => plan.save(),
@@ -48,6 +55,7 @@ let shownReport = 0;
 let caughtUp = false;
 /** Whether something happened while the page was open; only then is it worth a word. */
 let witnessed = false;
+let leaving = false;
 
 const follower = new Follower(runId, {
   onEvent(event) {
@@ -134,8 +142,8 @@ function quietly(problem) {
   console.info(problem.message);
 }
 
-const refreshSoon = throttled(RUN_EVERY_MS, () => refresh().catch(quietly));
-const sourcesSoon = throttled(SOURCES_EVERY_MS, () => loadSources().catch(quietly));
+const refreshSoon = throttled(RUN_EVERY_MS, () => leaving || refresh().catch(quietly));
+const sourcesSoon = throttled(SOURCES_EVERY_MS, () => leaving || loadSources().catch(quietly));
 
 async function begin() {
   try {

@@ -44,6 +44,7 @@ export class Uploader {
     });
     // A file dropped beside the field would replace the page.
     for (const type of ["dragover", "drop"]) document.addEventListener(type, (event) => event.preventDefault());
+    if (this.input.files.length > 0) this.take([...this.input.files]); // chosen before this script ran
   }
 
   get busy() {

@@ -1,0 +1,31 @@
+"""The schema as the migrations make it: the same as the tables in the code, and indexed where deletions cascade."""
+
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import create_engine, text
+
+from shared.db.engine import Transactions
+from shared.db.tables import Base
+
+UNINDEXED = """
+select c.conrelid::regclass || '.' || a.attname
+from pg_constraint c join pg_attribute a on a.attrelid = c.conrelid and a.attnum = c.conkey[1]
+where c.contype = 'f' and c.confdeltype = 'c'
+and not exists (select 1 from pg_index i where i.indrelid = c.conrelid and i.indkey[0] = c.conkey[1])
+"""
+
+
+def test_the_migrations_make_the_tables_of_the_code(database: str) -> None:
+    """Nothing is missing on either side."""
+    engine = create_engine(database)
+    try:
+        with engine.connect() as connection:
+            differences = compare_metadata(MigrationContext.configure(connection), Base.metadata)
+    finally:
+        engine.dispose()
+    assert differences == []
+
+
+def test_a_deletion_reads_no_whole_table(transactions: Transactions) -> None:
+    """Every column by which a deletion cascades leads an index."""
+    assert transactions.run(lambda session: list(session.scalars(text(UNINDEXED)))) == []

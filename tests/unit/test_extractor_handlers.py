@@ -1,0 +1,75 @@
+"""Parsing when its process dies: tried again, since a kill from outside says nothing about the document."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from services.extractor import handlers
+from services.extractor.handlers import Deps
+from shared.domain.ids import OwnerId
+from shared.domain.states import StepKind
+from shared.ports.cpu import CpuLimitExceeded, CpuLimits, CpuTaskCrashed
+from tests.fakes.materials import MemorySnapshots, make_lease
+
+
+class BrokenCpu:
+    """Ends every task with an error."""
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    def run(self, function: Callable[..., Any], *args: object, limits: CpuLimits) -> Any:
+        """Raise the error."""
+        raise self._error
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+class OneBlob:
+    """Holds the same bytes for everyone."""
+
+    def __init__(self) -> None:
+        self.dropped = False
+
+    def get(self, owner_id: OwnerId, sha256: str) -> bytes | None:
+        """Return the bytes."""
+        return b"%PDF-1.7"
+
+    def put(self, owner_id: OwnerId, data: bytes) -> str:
+        """Keep nothing."""
+        return ""
+
+    def drop(self, owner_id: OwnerId, sha256: str) -> None:
+        """Note that the bytes are no longer needed."""
+        self.dropped = True
+
+
+def deps(error: Exception) -> Deps:
+    """Return what the parse of a document needs, with a processor that breaks."""
+    unused: Any = SimpleNamespace()
+    return Deps(unused, MemorySnapshots(), OneBlob(), unused, BrokenCpu(error), unused)
+
+
+LEASE = make_lease(StepKind.PARSE, "doc_1", document_id="doc_1", content_sha256="0" * 64, name="a.pdf")
+
+
+def test_a_child_that_died_is_no_verdict_on_the_document() -> None:
+    """The step is tried again; only when its last try ends so too is the document called unreadable."""
+    crashing = deps(CpuTaskCrashed(-9))
+    with pytest.raises(CpuTaskCrashed):
+        handlers.parse(crashing, LEASE)
+    assert crashing.blobs.dropped is False  # type: ignore[attr-defined]
+    outcome = handlers.parse(crashing, replace(LEASE, last_try=True))
+    assert outcome.document is not None
+    assert "broke each time" in (outcome.document.parse.reason or "")
+
+
+def test_a_limit_is_a_verdict_at_once() -> None:
+    """What went over its memory will do so again."""
+    outcome = handlers.parse(deps(CpuLimitExceeded("memory")), LEASE)
+    assert outcome.document is not None
+    assert "more memory" in (outcome.document.parse.reason or "")
