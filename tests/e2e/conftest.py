@@ -63,9 +63,9 @@ def make_llm_stack(
         yield make
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """One browser for all tests."""
+    """One browser for the tests of a module; its driver keeps an event loop, which others may not want around."""
     with chromium() as started:
         yield started
 

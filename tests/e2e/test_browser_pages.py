@@ -37,6 +37,7 @@ def test_a_run_is_made_with_the_keyboard_alone(page: Page, api: Api, documents: 
     assert outline == "solid"
     page.keyboard.press("Enter")
     settled(page)
+    expect(page.locator("#report .answer .cite")).to_be_visible()
     tab_to(page, "#report .answer .cite")
     page.keyboard.press("Enter")
     expect(page.locator("#panel h2")).to_be_focused()
@@ -49,7 +50,7 @@ def test_a_run_is_made_with_the_keyboard_alone(page: Page, api: Api, documents: 
 
 def tab_to(page: Page, selector: str) -> None:
     """Press Tab until the focus lies on what the selector means."""
-    for _ in range(60):
+    for _ in range(200):
         if page.evaluate("selector => document.activeElement.matches(selector)", selector):
             return
         page.keyboard.press("Tab")
@@ -254,6 +255,13 @@ def test_pages_fit_and_can_be_read(
         page.goto(f"/runs/{waiting}")
         page.get_by_role("button", name="Edit plan").click()
         can_be_read(page, "editor")
+        page.locator("[data-path='questions.0.text']").fill("")
+        page.get_by_role("button", name="Save plan").click()
+        can_be_read(page, "fault")
+        change = {"expected_version": 1, "plan": {**api.run(waiting)["plan"], "title": "Theirs"}}
+        assert api.call("PATCH", f"/research-runs/{waiting}/plan", json=change).status_code == 200
+        expect(page.get_by_role("button", name="Keep my edits")).to_be_visible()
+        can_be_read(page, "conflict")
         page.get_by_role("button", name="Refine").click()
         can_be_read(page, "dialog")
 

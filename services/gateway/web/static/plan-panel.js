@@ -110,7 +110,7 @@ export class PlanPanel {
     this.conflict.hidden = true;
     this.saveButton.hidden = false;
     fill(this.tools, make("span", { class: "hint" }, `Version ${this.version}`));
-    fill(this.body, this.conflict, this.editor.root, this.faults, make("p", { class: "bar sticky" }, this.saveButton, this.stopButton));
+    fill(this.body, this.conflict, this.editor.root, make("div", { class: "sticky" }, this.faults, make("p", { class: "bar" }, this.saveButton, this.stopButton)));
     this.#label();
     this.editor.field("title").focus();
   }
@@ -137,6 +137,7 @@ export class PlanPanel {
 
   /** Show what somebody else changed; the edits stay in the form whatever is chosen. */
   #clash(run) {
+    this.#complain(null);
     const theirs = [...differences(this.editor.base, run.plan), ...this.editor.limits.differences(run)];
     const keep = button(`Keep my edits, on top of version ${run.plan_version}`, () => this.#settle(run, true), { class: "primary", "data-plan": "keep" });
     const take = button(`Drop my edits and load version ${run.plan_version}`, () => this.#settle(run, false), { "data-plan": "take" });
