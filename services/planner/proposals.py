@@ -86,7 +86,12 @@ def _searches(
             tasks.append(SearchTask(question_ids=asked, query=query, endpoint=where, result_count=RESULTS))
     searched = {i for task in tasks for i in task.question_ids}
     tasks += (
-        SearchTask(question_ids=(q.id,), query=q.text.strip(" ?？")[:1000], endpoint=endpoints[0], result_count=RESULTS)
+        SearchTask(
+            question_ids=(q.id,),
+            query=(q.text.strip(" ?？") or q.text)[:1000],
+            endpoint=endpoints[0],
+            result_count=RESULTS,
+        )
         for q in questions
         if q.id not in searched
     )

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from services.planner.engines.extractive import _query as query_of
 from shared.domain.questions import AnswerKind, asked, is_repeat, split_question
 from shared.domain.text import content_terms
 
@@ -72,3 +73,9 @@ def test_a_repeat_is_seen() -> None:
     assert is_repeat("basin: material dredging", earlier)
     assert not is_repeat("insurance premium", earlier)
     assert is_repeat("the of and", [])
+
+
+def test_a_question_of_marks_alone_still_has_a_query() -> None:
+    """What is left of "?" without its mark is nothing; the query is then the mark itself, and the plan is valid."""
+    [question] = split_question("?")
+    assert query_of(question)

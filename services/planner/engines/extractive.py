@@ -134,7 +134,7 @@ def content_words(text: str) -> list[str]:
 
 def _query(question: str) -> str:
     """Return the question as a query: without the frame that says what it is about, but with its words."""
-    return re.sub(r"^About ([^:?]+): ", r"\1 ", question).strip(" ?")[:1000]
+    return (re.sub(r"^About ([^:?]+): ", r"\1 ", question).strip(" ?") or question)[:1000]
 
 
 def _title(text: str) -> str:
