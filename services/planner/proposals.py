@@ -67,6 +67,12 @@ def _question(question_id: str, text: str, item: QuestionProposal | None) -> Que
     return Question(id=question_id, text=text, priority=priority, rationale=_line(item.rationale, 500))
 
 
+def _own_search(question: Question, endpoint: Endpoint) -> SearchTask:
+    """Return the search for a question that no proposed one is about: its own words."""
+    query = (question.text.strip(" ?？") or question.text)[:1000]
+    return SearchTask(question_ids=(question.id,), query=query, endpoint=endpoint, result_count=RESULTS)
+
+
 def _searches(
     proposed: Sequence[SearchProposal],
     ids: dict[int, str],
@@ -85,16 +91,7 @@ def _searches(
             where = item.where if item.where in endpoints else endpoints[0]
             tasks.append(SearchTask(question_ids=asked, query=query, endpoint=where, result_count=RESULTS))
     searched = {i for task in tasks for i in task.question_ids}
-    tasks += (
-        SearchTask(
-            question_ids=(q.id,),
-            query=(q.text.strip(" ?？") or q.text)[:1000],
-            endpoint=endpoints[0],
-            result_count=RESULTS,
-        )
-        for q in questions
-        if q.id not in searched
-    )
+    tasks += (_own_search(q, endpoints[0]) for q in questions if q.id not in searched)
     first: dict[str, SearchTask] = {}
     for task in tasks:
         for question_id in task.question_ids:
