@@ -8,8 +8,10 @@ from pathlib import Path
 
 from infra.cli.exits import CliError
 
-KINDS = frozenset({".txt", ".md", ".html", ".htm", ".pdf"})
-KINDS_SHOWN = "txt, md, html, htm, pdf"
+KINDS = frozenset(
+    ".txt .md .markdown .html .htm .xhtml .pdf .docx .pptx .xlsx .epub .csv .tsv .json .jsonl .ndjson .xml".split()
+)
+KINDS_SHOWN = "txt, md, html, pdf, docx, pptx, xlsx, epub, csv, tsv, json, jsonl, xml and their like"
 MOST_DOCUMENTS = 10_000
 NAMES_SHOWN = 8
 

@@ -4,6 +4,7 @@ import argparse
 from typing import NoReturn, TypeAlias
 
 from infra.cli.exits import WRONG_USE
+from infra.cli.inspections import add_inspections
 
 DEPTHS = ("quick", "standard", "thorough")
 ENGINES = ("auto", "extractive", "llm")
@@ -34,6 +35,7 @@ def parser() -> Parser:
     _stack(commands)
     _keys(commands)
     _documents(commands)
+    add_inspections(commands, Parser)
     return made
 
 

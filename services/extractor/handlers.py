@@ -6,7 +6,7 @@ from services.extractor.engines import engine_of
 from services.extractor.engines.spans import ExtractRequest
 from services.extractor.identity import with_own_canonical
 from services.extractor.parsing import parse_bytes, parse_failed
-from services.extractor.reading.result import READER_VERSION
+from services.extractor.reading.result import DEFAULT_PDF_BACKEND, PdfBackend, reader_version
 from services.extractor.rules import evidence_of, headings_of, source_after_parse
 from shared.contracts.evidence import Source
 from shared.contracts.snapshot import Parse
@@ -31,13 +31,14 @@ class Deps:
     index: DocumentIndex
     cpu: Cpu
     model_of: ModelOf
+    pdf_backend: PdfBackend = DEFAULT_PDF_BACKEND
 
 
 def parse(deps: Deps, lease: Lease) -> Outcome:
     """Read bytes into a snapshot, unless the same bytes were read before; then note what the source or document is."""
     content_sha256 = str(lease.inputs["content_sha256"])
     name = str(lease.inputs["name"])
-    parsed = deps.snapshots.parsed(lease.owner_id, content_sha256, READER_VERSION)
+    parsed = deps.snapshots.parsed(lease.owner_id, content_sha256, reader_version(deps.pdf_backend))
     if parsed is None:
         parsed = _read(deps, lease, content_sha256, name)
     if "document_id" in lease.inputs:
@@ -73,13 +74,15 @@ def _read(deps: Deps, lease: Lease, content_sha256: str, name: str) -> Parse:
         raise Permanent("bytes_gone", f"The bytes of {name} are no longer here: upload the document again.")
     try:
         hints = (lease.inputs.get("content_type"), lease.inputs.get("url"))
-        parsed, snapshot = deps.cpu.run(parse_bytes, data, name, *hints, limits=PARSE_LIMITS)
+        parsed, snapshot = deps.cpu.run(parse_bytes, data, name, *hints, deps.pdf_backend, limits=PARSE_LIMITS)
     except CpuLimitExceeded as error:
-        parsed, snapshot = parse_failed(content_sha256, f"Reading it went past its limits: {error}"), None
+        reason = f"Reading it went past its limits: {error}"
+        parsed, snapshot = parse_failed(content_sha256, reason, deps.pdf_backend), None
     except CpuTaskCrashed as error:
         if not lease.last_try:
             raise
-        parsed, snapshot = parse_failed(content_sha256, f"Reading it broke each time: {error}"), None
+        reason = f"Reading it broke each time: {error}"
+        parsed, snapshot = parse_failed(content_sha256, reason, deps.pdf_backend), None
     if snapshot is None:
         deps.snapshots.put_failed(lease.owner_id, parsed)
     else:

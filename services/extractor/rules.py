@@ -1,16 +1,18 @@
 """Pure rules of the extractor: from a reading to a snapshot, from picked segments to evidence with its locator."""
 
+from bisect import bisect_right
 from collections.abc import Sequence
+from operator import itemgetter
 
 from services.extractor.engines.spans import Picked
 from services.extractor.reading.result import Reading
 from shared.contracts.evidence import Evidence, Locator, Source, Value
-from shared.contracts.snapshot import HeadingMark, PageMark, Parse, Snapshot
+from shared.contracts.snapshot import HeadingMark, PageMark, Parse, PartMark, Snapshot
 from shared.domain.dedupe import signature
 from shared.domain.evidence import MAX_EXCERPT_CHARS
 from shared.domain.excerpts import evidence_sha256
 from shared.domain.ids import digest_id, sha256_hex
-from shared.domain.maps import Heading, Page, nearest_heading, page_at
+from shared.domain.maps import Heading, Page, Part, Row, cells_at, nearest_heading, page_at, part_at
 from shared.domain.segments import SEGMENTER_VERSION, segment
 
 QUOTE_CONTEXT_CHARS = 60
@@ -23,6 +25,8 @@ REASONS = {
     "scanned": "It holds pictures of pages but no text.",
     "broken": "It is damaged.",
     "too_large": "It is too large.",
+    "thin_content": "Without its scripts the page holds next to no text.",
+    "blocked": "The site answered with a check instead of the page.",
 }
 
 
@@ -35,16 +39,20 @@ def snapshot_of(reading: Reading) -> Snapshot:
         segments=tuple((s.start, s.end) for s in segment(reading.text)),
         headings=tuple(HeadingMark(level=h.level, text=h.text, start=h.start, end=h.end) for h in reading.headings),
         pages=tuple(PageMark(number=p.number, start=p.start, end=p.end) for p in reading.pages),
+        parts=tuple(
+            PartMark(kind=p.kind, name=p.name, number=p.number, start=p.start, end=p.end) for p in reading.parts
+        ),
+        rows=tuple((r.start, r.number, r.first, r.last) for r in reading.rows),
         truncated=reading.truncated,
         signature=signature(reading.text),
     )
 
 
-def parse_of(reading: Reading, content_sha256: str, snapshot: Snapshot | None) -> Parse:
+def parse_of(reading: Reading, content_sha256: str, snapshot: Snapshot | None, version: str) -> Parse:
     """Return what reading some bytes gave."""
     return Parse(
         content_sha256=content_sha256,
-        reader_version=reading.version,
+        reader_version=version,
         status=reading.status,
         reason=reading.reason or REASONS.get(reading.status),
         mime=reading.mime,
@@ -66,7 +74,7 @@ def source_after_parse(source: Source, parse: Parse) -> Source:
     """Put what the text itself says about its origin into the source; a document keeps its own address."""
     readable = parse.snapshot_sha256 is not None
     changes = {
-        "status": source.status if readable else "unsupported",
+        "status": source.status if readable else "blocked" if parse.status == "blocked" else "unsupported",
         "reason": parse.reason,
         "title": parse.title or source.title,
         "author": parse.author,
@@ -132,11 +140,21 @@ def _evidence(
     )
 
 
+def _rows_near(snapshot: Snapshot, start: int, end: int) -> tuple[Row, ...]:
+    """Return the rows of sheets that a span can touch: a sheet may have a hundred thousand."""
+    first = bisect_right(snapshot.rows, start, key=itemgetter(0))
+    last = bisect_right(snapshot.rows, end, key=itemgetter(0))
+    return tuple(Row(*row) for row in snapshot.rows[max(first - 1, 0) : last])
+
+
 def locator_of(snapshot: Snapshot, source: Source, start: int, end: int, document_name: str | None) -> Locator:
-    """Say where a span stands: page, heading, and a little of the text around it."""
+    """Say where a span stands: page, part and cells, heading, and a little of the text around it."""
     pages = tuple(Page(p.number, p.start, p.end) for p in snapshot.pages)
     page = page_at(pages, start)
     heading = nearest_heading(headings_of(snapshot), start)
+    parts = tuple(Part(p.kind, p.name, p.number, p.start, p.end) for p in snapshot.parts)
+    part = part_at(parts, start)
+    rows = _rows_near(snapshot, start, end)
     return Locator(
         kind="pdf" if page is not None else source.kind,
         snapshot_sha256=snapshot.sha256,
@@ -144,6 +162,10 @@ def locator_of(snapshot: Snapshot, source: Source, start: int, end: int, documen
         end=end,
         heading=heading.text if heading is not None else None,
         page=page.number if page is not None else None,
+        part_kind=part.kind if part is not None else None,
+        part=(part.name or None) if part is not None else None,
+        part_number=part.number if part is not None else None,
+        cells=cells_at(rows, start, end, part.start if part is not None else 0),
         canonical_url=source.canonical_url,
         document_id=source.document_id,
         document_name=document_name,

@@ -20,11 +20,20 @@ class FileKind:
     endings: tuple[str, ...]
 
 
+_OFFICE = "application/vnd.openxmlformats-officedocument"
 FILE_KINDS = (
     FileKind("PDF", "application/pdf", (".pdf",)),
+    FileKind("Word", f"{_OFFICE}.wordprocessingml.document", (".docx",)),
+    FileKind("PowerPoint", f"{_OFFICE}.presentationml.presentation", (".pptx",)),
+    FileKind("Excel", f"{_OFFICE}.spreadsheetml.sheet", (".xlsx",)),
+    FileKind("EPUB", "application/epub+zip", (".epub",)),
     FileKind("HTML", "text/html", (".html", ".htm", ".xhtml")),
     FileKind("Markdown", "text/markdown", (".md", ".markdown")),
-    FileKind("plain text", "text/plain", (".txt", ".text", ".log", ".csv")),
+    FileKind("CSV", "text/csv", (".csv",)),
+    FileKind("TSV", "text/tab-separated-values", (".tsv", ".tab")),
+    FileKind("JSON", "application/json", (".json", ".jsonl", ".ndjson", ".geojson")),
+    FileKind("XML", "application/xml", (".xml", ".rss", ".atom")),
+    FileKind("plain text", "text/plain", (".txt", ".text", ".log")),
 )
 """What documents are read as; the bytes decide, the endings only tell a file chooser what to show first."""
 

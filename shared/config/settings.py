@@ -41,6 +41,7 @@ class Settings(BaseSettings):
     worker_threads: int = Field(default=8, ge=1, le=256, description="Steps that one worker process runs at once.")
     cpu_processes: int = Field(default=1, ge=1, le=64, description="Limited subprocesses of one worker for CPU work.")
     stop_grace_seconds: float = Field(default=10.0, gt=0.0, description="Time for running steps when a worker stops.")
+    pdf_backend: Literal["pymupdf", "pypdfium2"] = Field(default="pymupdf", description="Library that opens PDFs.")
     max_running_runs: int = Field(default=4, ge=1, description="Runs of one owner that research at once.")
     max_errors: int = Field(default=3, ge=1, description="Errors after which a step is given up.")
     max_interruptions: int = Field(default=5, ge=1, description="Lost workers after which a step is given up.")

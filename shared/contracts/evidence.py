@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from shared.contracts.base import Stored
+from shared.domain.maps import PartKind
 
 SourceStatus = Literal["candidate", "fetched", "blocked", "failed", "unsupported", "duplicate"]
 SourceClass = Literal[
@@ -60,7 +61,10 @@ class Fetch(Stored):
 
 
 class Locator(Stored):
-    """Where an excerpt stands. Offsets count code points of the snapshot's text, end exclusive."""
+    """Where an excerpt stands. Offsets count code points of the snapshot's text, end exclusive.
+
+    ``part`` names the sheet, slide or chapter and ``cells`` the range of cells, as in "B7" or "A7:F9".
+    """
 
     kind: Literal["document", "web", "pdf"]
     snapshot_sha256: str
@@ -68,6 +72,10 @@ class Locator(Stored):
     end: int
     heading: str | None = None
     page: int | None = None
+    part_kind: PartKind | None = None
+    part: str | None = None
+    part_number: int | None = None
+    cells: str | None = None
     canonical_url: str | None = None
     document_id: str | None = None
     document_name: str | None = None

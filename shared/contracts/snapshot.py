@@ -1,6 +1,7 @@
 """The snapshot: the whole normalized text of what was read, with its maps."""
 
 from shared.contracts.base import Stored
+from shared.domain.maps import PartKind
 
 
 class HeadingMark(Stored):
@@ -20,8 +21,21 @@ class PageMark(Stored):
     end: int
 
 
+class PartMark(Stored):
+    """A sheet, slide or chapter and the text of it."""
+
+    kind: PartKind
+    name: str
+    number: int
+    start: int
+    end: int
+
+
 class Snapshot(Stored):
-    """Text by content address: ``sha256`` is that of its UTF-8 bytes. ``segments`` are (start, end) pairs."""
+    """Text by content address: ``sha256`` is that of its UTF-8 bytes. ``segments`` are (start, end) pairs.
+
+    ``rows`` are table rows of sheets as (start, row, first column, last column), counted from 1.
+    """
 
     sha256: str
     text: str
@@ -29,6 +43,8 @@ class Snapshot(Stored):
     segments: tuple[tuple[int, int], ...]
     headings: tuple[HeadingMark, ...] = ()
     pages: tuple[PageMark, ...] = ()
+    parts: tuple[PartMark, ...] = ()
+    rows: tuple[tuple[int, int, int, int], ...] = ()
     truncated: bool = False
     signature: tuple[int, ...] = ()
 

@@ -98,6 +98,8 @@ def _snapshot_values(owner_id: OwnerId, snapshot: Snapshot) -> dict[str, Any]:
         "maps": {
             "headings": [h.model_dump() for h in snapshot.headings],
             "pages": [p.model_dump() for p in snapshot.pages],
+            "parts": [p.model_dump() for p in snapshot.parts],
+            "rows": snapshot.rows,
             "truncated": snapshot.truncated,
         },
     }

@@ -1,8 +1,8 @@
 """Dates in running text, as ISO 8601 at the precision in which they are written.
 
 Read are 2024-03-05, 5 March 2024, March 5th, 2024, 5 to 11 April 2021, March 2024, 5 March, 05.03.2024, 25/03/2024,
-2024年3月5日, the 1990s and the year range 2019–21; then those that leave something out (`partial_dates`).
-Bare years are read with the other figures, in `numbers`.
+2024年3月5日, the 1990s and the year range 2019–21; then those that leave something out (`partial_dates`). Bare years
+are read with the other figures, in `numbers`.
 """
 
 import re
@@ -12,6 +12,7 @@ from typing import Protocol
 
 from shared.domain.partial_dates import PARTIAL_FORMS, partial_dates
 
+_DIGIT = re.compile(r"\d")
 _LONGEST_MONTHS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
@@ -49,7 +50,7 @@ def blank(text: str, found: Sequence[Ranged]) -> str:
 def dates_in(text: str) -> list[FoundDate]:
     """Return the dates of a text, most explicit forms first; none overlaps another."""
     found: list[FoundDate] = []
-    for pattern, read in _FORMS:
+    for pattern, read in _FORMS if _DIGIT.search(text) else ():
         new = [date for match in pattern.finditer(text) for date in read(match)]
         text = blank(text, new)
         found += new

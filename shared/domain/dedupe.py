@@ -100,12 +100,15 @@ def overlap(one: Signature, other: Signature) -> Overlap:
     return Overlap(similar, common / shorter, shorter / longer, len(first) > len(second))
 
 
-def clusters(signatures: Mapping[str, Signature]) -> dict[str, str]:
+def clusters(signatures: Mapping[str, Signature], known: Iterable[tuple[str, str]] = ()) -> dict[str, str]:
     """Map each id to the id that stands for its cluster: the smallest one in it.
 
-    Copies of copies join one cluster. The result depends on the set of signatures alone, not on their order.
+    Copies of copies join one cluster, and so do the pairs that are `known` to be one. The result depends on the set of
+    signatures and pairs alone, not on their order.
     """
     groups = _Groups(signatures)
+    for one, other in known:
+        groups.join(one, other)
     contained: dict[str, list[tuple[str, float]]] = {}
     for one, other in _pairs_to_compare(signatures):
         found = overlap(signatures[one], signatures[other])

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import lru_cache
 from typing import Literal
 
 from shared.domain.conversion import converted
@@ -118,6 +119,7 @@ _PRONOUN_BEFORE = re.compile(rf"\b(?:no|the|this|that|any|every|each|which|anoth
 _PRONOUN_AFTER = re.compile(rf"{SPACE}+(?:of|another|who|that|which|day)\b|['’]s\b", re.IGNORECASE)
 
 
+@lru_cache(maxsize=64)
 def quantities(text: str) -> tuple[Quantity, ...]:
     """Return the figures of `text` in their order; none overlaps another."""
     found = [_from_date(date) for date in dates_in(text)]

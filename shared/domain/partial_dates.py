@@ -89,9 +89,9 @@ def partial_dates(
 
 
 def covers(precise: str, vague: str) -> bool:
-    """Tell whether a date says what another says, or more precisely: 2024-03-05 covers 2024-03, --03 and 2024-Q1.
+    """Tell whether a date says what another says, or says it more precisely, both as `FoundDate.iso`.
 
-    Both are in the ISO form of a found date.
+    2024-03-05 covers 2024-03, --03, 2024-Q1 and -W-2.
     """
     if precise == vague:
         return True

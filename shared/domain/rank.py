@@ -1,12 +1,18 @@
 """Lexical ranking: Okapi BM25 over tokenized texts, and how much of a question a text answers to."""
 
+import heapq
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+
+from shared.domain.text import content_terms
 
 K1 = 1.2
 B = 0.75
+
+TITLE_WEIGHT = 3
+"""How many times a word of the title counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,3 +56,39 @@ def coverage(query: Sequence[str], terms: Sequence[str], stats: CorpusStats) -> 
     total = sum(stats.weight(term) for term in wanted)
     held = sum(stats.weight(term) for term in wanted & set(terms))
     return held / total if total else 0.0
+
+
+def document_terms(title: str, text: str) -> list[str]:
+    """Return the terms that a whole document is ranked by: those of its text, and those of its title three times.
+
+    The simplest form of BM25F (Robertson, Zaragoza and Taylor 2004): one field repeated before the counting.
+    """
+    return content_terms(title) * TITLE_WEIGHT + content_terms(text)
+
+
+class Ranking:
+    """An inverted index over tokenized texts that are all in memory; gives the scores of `bm25`."""
+
+    def __init__(self, texts: Iterable[tuple[str, Sequence[str]]]) -> None:
+        self._names: list[str] = []
+        lengths: list[int] = []
+        self._holding: dict[str, list[tuple[int, int]]] = {}
+        for place, (name, terms) in enumerate(texts):
+            self._names.append(name)
+            lengths.append(len(terms))
+            for term, count in Counter(terms).items():
+                self._holding.setdefault(term, []).append((place, count))
+        mean = (sum(lengths) / len(lengths) if lengths else 0.0) or 1.0
+        self._norms = [K1 * (1 - B + B * length / mean) for length in lengths]
+        frequency = {term: len(holding) for term, holding in self._holding.items()}
+        self._stats = CorpusStats(len(lengths), mean, frequency)
+
+    def best(self, query: Sequence[str], limit: int) -> list[tuple[str, float]]:
+        """Return name and score of the best texts, best first; equal scores in the order of the texts."""
+        scores: dict[int, float] = {}
+        for term in sorted(set(query)):
+            weight = self._stats.weight(term) * (K1 + 1)
+            for place, count in self._holding.get(term, ()):
+                scores[place] = scores.get(place, 0.0) + weight * count / (count + self._norms[place])
+        top = heapq.nsmallest(limit, scores.items(), key=lambda item: (-item[1], item[0]))
+        return [(self._names[place], score) for place, score in top]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from services.synthesizer.gate.context import GateContext, gate_context
-from services.synthesizer.gate.judge import judge, judge_all, unverified
+from services.synthesizer.gate.judge import judge, judge_aligned, judge_all, unverified
 from services.synthesizer.rules.sentences import sentences_of
 from shared.contracts.evidence import Evidence, Fetch, Source
 from shared.contracts.report import Statement, VerdictRow
@@ -288,3 +288,29 @@ def test_judging_what_was_kept_keeps_it(ids: list[str], text: str) -> None:
     row = check(text, *ids)
     assert row.verdict == "supported"
     assert check(text, *row.evidence_ids) == row
+
+
+def test_other_words_are_aligned_only_when_no_model_is_asked() -> None:
+    """A close paraphrase is left to the model by one and decided by the other, repeatably."""
+    text = "The authority has counted 412,600 cubic metres from Cray Basin in 2021."
+    statement = make_statement("stm_1", text, ["ev_one"])
+    by_words, aligned = judge_all((statement,), context())[0], judge_aligned((statement,), context())[0]
+    assert (by_words.verdict, by_words.verifier) == ("unsupported", "containment")
+    assert (aligned.verdict, aligned.verifier, aligned.repeatable) == ("supported", "alignment", True)
+    assert judge_aligned((statement,), context())[0] == aligned
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The authority has counted 412,600 cubic metres from Cray Basin in 2020.",
+        "The authority has not counted 412,600 cubic metres from Cray Basin in 2021.",
+        f"{FIRST} The sea is dry.",
+        "Gulls nest on the northern cliff.",
+    ],
+)
+def test_alignment_does_not_excuse_what_is_wrong(text: str) -> None:
+    """Another figure, a denial, a foreign sentence and another matter are refused."""
+    row = judge_aligned((make_statement("stm_1", text, ["ev_one"]),), context())[0]
+    assert not row.emitted
+    assert row.reasons

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from services.extractor.reading.inflate import inflated
 from services.extractor.reading.read import read
-from services.extractor.reading.result import Reading
+from services.extractor.reading.result import PdfBackend, Reading
 from shared.domain.text import clean
 
 _DATA = os.environ.get("LEADLINE_TEST_DATA")
@@ -27,6 +28,7 @@ EXPECTED: dict[str, tuple[str, str, tuple[str, ...], str | None]] = {
     "ex05-empty-200": ("empty", "", (), None),
     "ex06-deep-nesting": ("ok", "", (), None),
     "ex07-whitespace-quote": ("ok", "final count was twelvehundred boats in 2019.", (), None),
+    "ln09-gzip-lie-on-200": ("ok", "The survey covered", (), None),
     "pd01-octet-stream-pdf": ("ok", "1200 boats", (), None),
     "pd05-flate-bomb": ("too_large", "", (), None),
     "pd07-cyclic-outline": ("ok", "1200 boats", (), None),
@@ -43,11 +45,13 @@ def case(name: str) -> tuple[dict[str, Any], bytes]:
     return index[name], (CASES / index[name]["input_file"]).read_bytes()
 
 
-def reading_of(name: str) -> Reading:
+def reading_of(name: str, pdf_backend: PdfBackend = "pymupdf") -> Reading:
     """Read a case as it would be served."""
     entry, data = case(name)
-    content_type = entry["serve"].get("headers", {}).get("Content-Type")
-    return read(data, name=None, content_type=content_type, url=f"https://host.test/{name}")
+    headers = entry["serve"].get("then", entry["serve"]).get("headers", {})
+    body = inflated(data, headers.get("Content-Encoding"))
+    url = f"https://host.test/dir/{name}"
+    return read(body, name=None, content_type=headers.get("Content-Type"), url=url, pdf_backend=pdf_backend)
 
 
 @pytest.mark.parametrize("name", EXPECTED)
@@ -61,6 +65,29 @@ def test_case(name: str) -> None:
     assert "\ufffd" not in reading.text
     if encodings:
         assert (reading.encoding in encodings, reading.encoding_source) == (True, source)
+
+
+@pytest.mark.parametrize("name", [name for name in EXPECTED if name.startswith("pd")])
+def test_pdf_case_with_the_other_library(name: str) -> None:
+    """The library that is asked for changes no case's status."""
+    status, words, _, _ = EXPECTED[name]
+    reading = reading_of(name, "pypdfium2")
+    assert reading.status == status
+    assert words in reading.text
+
+
+LINKS = {
+    "ln01-relative-after-redirect": (("https://host.test/dir/c",), 0),
+    "ln02-base-tag": (("http://other.test" + "/root" + "/doc.pdf",), 0),
+    "ln04-one-bad-href": (("https://host.test/fine",), 3),
+}
+
+
+@pytest.mark.parametrize("name", LINKS)
+def test_case_of_links(name: str) -> None:
+    """Links are relative to the final address or the page's base; bad ones are counted and cost nothing else."""
+    reading = reading_of(name)
+    assert (reading.links, reading.bad_links) == LINKS[name]
 
 
 def test_the_deep_page_says_that_it_is_too_deep() -> None:

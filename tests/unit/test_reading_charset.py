@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from services.extractor.reading.charset import decode
 from services.extractor.reading.labels import encoding_of, encodings
-from services.extractor.reading.mime import sniff
+from services.extractor.reading.mime import DOCX, sniff
 
 JAPANESE = "沿岸のすべての港を調べ、毎年の春に同じ班が数えました。船は千二百隻です。"
 CHINESE = "每年春天由同一组人员清点港口的船只，因此总数可以比较。"
@@ -180,7 +180,8 @@ def test_decoding_never_fails(data: bytes, content_type: str | None) -> None:
         (b"just words", None, "text/html", "text/html"),
         (b"just words", None, None, "text/plain"),
         ("große Häfen".encode("utf-16-le") * 9, None, None, "text/plain"),
-        (b"PK\x03\x04rest", "a.docx", None, "application/zip"),
+        (b"PK\x03\x04rest", "a.bin", None, "application/zip"),
+        (b"PK\x03\x04rest", "a.docx", None, DOCX),
         (b"\x89PNG\r\n\x1a\nrest", "a.html", "text/html", "image/png"),
         (b"\x1f\x8b\x08rest", None, None, "application/gzip"),
         (bytes(range(256)) * 4, None, None, "application/octet-stream"),

@@ -7,11 +7,19 @@ from typing import Any
 import pymupdf
 import pytest
 
-from services.extractor.reading.pdf import read
+from services.extractor.reading import pdf
 from services.extractor.reading.read import read as read_any
+from services.extractor.reading.result import PdfBackend, Reading
 from shared.domain.maps import page_at
 
+Read = Callable[[bytes], Reading]
 SENTENCE = "The survey covered every harbour on the coast and was repeated each spring by the same crew. "
+
+
+@pytest.fixture(params=["pymupdf", "pypdfium2"])
+def read(request: pytest.FixtureRequest) -> Read:
+    """Read with each of the libraries."""
+    return lambda data: pdf.read(data, request.param)
 
 
 def made(*draw: Callable[[Any], object], metadata: dict[str, str] | None = None, **options: object) -> bytes:
@@ -62,14 +70,14 @@ def two_columns(number: int) -> Callable[[Any], object]:
     return draw
 
 
-def test_two_columns_are_read_one_after_the_other() -> None:
+def test_two_columns_are_read_one_after_the_other(read: Read) -> None:
     """The left column comes first whatever the order of drawing, and a sentence goes on from one to the other."""
     reading = read(made(*(two_columns(number) for number in (1, 2, 3))))
     first = f"Left begins. {SENTENCE * 6}The column ends in the middle of a sentence here. {SENTENCE * 6}Right ends."
     assert reading.text.startswith(f"A wide title across both columns, part 1\n\n{first}\n\nA wide title")
 
 
-def test_running_heads_and_page_numbers_are_dropped() -> None:
+def test_running_heads_and_page_numbers_are_dropped(read: Read) -> None:
     """What returns in the margins of the pages does not cut sentences; titles that return stay."""
     reading = read(made(*(two_columns(number) for number in (1, 2, 3))))
     assert "Journal" not in reading.text
@@ -77,7 +85,7 @@ def test_running_heads_and_page_numbers_are_dropped() -> None:
     assert all(reading.text[heading.start : heading.end] == heading.text for heading in reading.headings)
 
 
-def test_the_page_map_holds_every_offset() -> None:
+def test_the_page_map_holds_every_offset(read: Read) -> None:
     """Pages follow one another without a gap, and hold the words printed on them."""
     reading = read(made(*(two_columns(number) for number in (1, 2, 3))))
     assert [page.number for page in reading.pages] == [1, 2, 3]
@@ -88,7 +96,7 @@ def test_the_page_map_holds_every_offset() -> None:
     assert found.number == 2
 
 
-def test_sentences_and_words_are_made_whole() -> None:
+def test_sentences_and_words_are_made_whole(read: Read) -> None:
     """A word cut at a line's end is rejoined, a sentence goes on over the page's end, and an empty page has no text."""
     one = "The harbours of the north were visited by a crew that sur-\nveyed them and went on to the next one with"
     reading = read(
@@ -102,7 +110,7 @@ def test_sentences_and_words_are_made_whole() -> None:
     assert [(page.start, page.end) for page in reading.pages] == [(0, 101), (101, 101), (101, 125)]
 
 
-def test_a_table_row_is_one_line() -> None:
+def test_a_table_row_is_one_line(read: Read) -> None:
     """Cells on one base line stand together, with what parts the cells of a row."""
 
     def draw(page: Any) -> None:
@@ -115,7 +123,7 @@ def test_a_table_row_is_one_line() -> None:
     assert reading.text == "Boats by port\n\nPort | 2018 | 2019\nNortham | 1,100 | 1,200\nSoutham | 7 | 9"
 
 
-def test_list_items_stand_alone() -> None:
+def test_list_items_stand_alone(read: Read) -> None:
     """Each bullet opens a line; its wrapped lines stay with it."""
 
     def draw(page: Any) -> None:
@@ -125,7 +133,7 @@ def test_list_items_stand_alone() -> None:
     assert read(made(draw)).text == "- the first item goes on over two lines\n- the second item"
 
 
-def test_metadata() -> None:
+def test_metadata(read: Read) -> None:
     """Title, author and dates are those that the file states; a file's name is no title."""
     info = {
         "title": "On harbours",
@@ -140,9 +148,11 @@ def test_metadata() -> None:
         assert read(made(two_columns(1), metadata={"title": title})).title is None
 
 
-def test_the_bytes_decide_that_it_is_a_pdf() -> None:
+@pytest.mark.parametrize("library", ["pymupdf", "pypdfium2"])
+def test_the_bytes_decide_that_it_is_a_pdf(library: PdfBackend) -> None:
     """A PDF under another name and header is read as a PDF."""
-    reading = read_any(raw(HELLO), name="x.html", content_type="text/html; charset=utf-8", url=None)
+    header = "text/html; charset=utf-8"
+    reading = read_any(raw(HELLO), name="x.html", content_type=header, url=None, pdf_backend=library)
     assert (reading.mime, reading.text) == ("application/pdf", "Harbour survey: 1200 boats")
 
 
@@ -181,7 +191,7 @@ BROKEN_PAGE = b"BT /F1 12 Tf 20 200 Td (Harb"
     ],
     ids="password owner scanned blank html nothing head noise truncated bomb cyclic-outline page-loop".split(),
 )
-def test_every_pdf_ends_in_a_status(data: bytes, status: str) -> None:
+def test_every_pdf_ends_in_a_status(data: bytes, status: str, read: Read) -> None:
     """What cannot be quoted says why, in a sentence, and holds no text."""
     reading = read(data)
     assert reading.status == status
@@ -189,7 +199,7 @@ def test_every_pdf_ends_in_a_status(data: bytes, status: str) -> None:
     assert (reading.reason is None) == (status == "ok")
 
 
-def test_lone_surrogates_become_replacement_characters() -> None:
+def test_lone_surrogates_become_replacement_characters(read: Read) -> None:
     """A font that maps a letter to half a surrogate pair gives text that can be stored."""
     cmap = b"/CIDInit /ProcSet findresource begin begincmap 1 begincodespacerange <00> <FF> endcodespacerange\n"
     cmap += b"1 beginbfchar <42> <D863> endbfchar endcmap end"

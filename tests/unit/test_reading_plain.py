@@ -167,9 +167,9 @@ def test_markdown_of_any_depth_ends(unit: str) -> None:
     [
         (b"", {}, "empty", "text/plain"),
         (b" \n ", {"content_type": "text/html"}, "empty", "text/html"),
-        (b"PK\x03\x04...", {"name": "a.docx"}, "unsupported", "application/zip"),
+        (b"PK\x03\x04...", {"name": "a.bin"}, "unsupported", "application/zip"),
         (b"\x89PNG\r\n\x1a\n...", {}, "unsupported", "image/png"),
-        (b"<?xml version='1.0'?><rss/>", {}, "unsupported", "application/xml"),
+        (b"<?xml version='1.0'?><rss/>", {}, "empty", "application/xml"),
         (b"<html><body>Please verify</body></html>", {"content_type": "application/pdf"}, "broken", "text/html"),
         (b"<html><body>Please verify</body></html>", {"name": "paper.pdf"}, "broken", "text/html"),
         (b"oops", {"name": "paper.pdf"}, "broken", "text/plain"),

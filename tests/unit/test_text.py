@@ -70,7 +70,7 @@ def test_clean_leaves_letters_figures_and_marks(text: str) -> None:
         ("港", ["港"]),
         ("2019年の検査", ["2019", "年の", "の検", "検査"]),
         ("नमस्ते दुनिया", ["नमस्ते", "दुनिया"]),
-        ("Große Häfen", ["grosse", "häfen"]),
+        ("Große Häfen", ["gross", "häfen"]),
         ("", []),
     ],
 )
@@ -93,13 +93,20 @@ def test_content_terms_leave_out_stop_words() -> None:
         ("ties", "tie"),
         ("cats", "cat"),
         ("status", "status"),
-        ("agreed", "agree"),
+        ("agreed", "agre"),
         ("feed", "feed"),
         ("plastered", "plaster"),
         ("bled", "bled"),
         ("motoring", "motor"),
         ("sing", "sing"),
-        ("conflated", "conflate"),
+        ("conflated", "conflat"),
+        ("activation", "activ"),
+        ("activated", "activ"),
+        ("relational", "relat"),
+        ("adoption", "adopt"),
+        ("hopefulness", "hope"),
+        ("controlling", "control"),
+        ("rate", "rate"),
         ("hopping", "hop"),
         ("falling", "fall"),
         ("filing", "file"),
@@ -110,7 +117,7 @@ def test_content_terms_leave_out_stop_words() -> None:
     ],
 )
 def test_stem_by_example(word: str, expected: str) -> None:
-    """The endings of Porter's first step are taken off, and put right after."""
+    """The endings are taken off as Porter's five steps say."""
     assert stem(word) == expected
 
 

@@ -1,11 +1,11 @@
-"""Blocks of text, and how they become one text with a heading map and a page map."""
+"""Blocks of text, and how they become one text with its maps: headings, pages or other parts, rows of sheets."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from services.extractor.reading.result import MAX_TEXT
-from shared.domain.maps import Heading, Page
+from shared.domain.maps import Heading, Page, Part, PartKind, Row
 from shared.domain.text import clean
 
 Kind = Literal["heading", "paragraph", "item", "row", "line"]
@@ -18,7 +18,8 @@ class Block:
 
     `opens` marks the first item, row or line of a group, which an empty line parts from a group before it. `glue` is
     set where the block goes on with the sentence of the one before (the next page of a PDF): it is put between the two
-    instead of a line break.
+    instead of a line break. `page` also numbers sheets, slides and chapters. `cells` are row, first and last column of
+    a row of a sheet, counted from 1.
     """
 
     kind: Kind
@@ -27,6 +28,7 @@ class Block:
     opens: bool = False
     page: int | None = None
     glue: str | None = None
+    cells: tuple[int, int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,7 @@ class Assembled:
     headings: tuple[Heading, ...]
     pages: tuple[Page, ...]
     truncated: bool
+    rows: tuple[Row, ...] = ()
 
 
 def squeeze(text: str) -> str:
@@ -52,6 +55,7 @@ def assemble(blocks: Iterable[Block], *, page_count: int = 0, limit: int = MAX_T
     """
     parts: list[str] = []
     headings: list[Heading] = []
+    rows: list[Row] = []
     starts: list[tuple[int, int]] = []
     length, truncated, last = 0, False, None
     for block in blocks:
@@ -67,11 +71,25 @@ def assemble(blocks: Iterable[Block], *, page_count: int = 0, limit: int = MAX_T
             starts.append((block.page, start))
         if block.kind == "heading":
             headings.append(Heading(block.level, text, start, start + len(text)))
+        if block.cells is not None:
+            rows.append(Row(start, *block.cells))
         parts += (separator, text)
         length, last = start + len(text), block
         if truncated:
             break
-    return Assembled("".join(parts), tuple(headings), _pages(starts, page_count, length), truncated)
+    return Assembled("".join(parts), tuple(headings), _pages(starts, page_count, length), truncated, tuple(rows))
+
+
+def on_part(blocks: Sequence[Block], number: int) -> list[Block]:
+    """Return the blocks of one sheet, slide or chapter; they never run on from those of the part before."""
+    return [replace(block, page=number, opens=block.opens or place == 0) for place, block in enumerate(blocks)]
+
+
+def parts_of(made: Assembled, kind: PartKind, names: Sequence[str]) -> tuple[Part, ...]:
+    """Return the parts of a text that was assembled with as many pages as there are names."""
+    return tuple(
+        Part(kind, name, page.number, page.start, page.end) for name, page in zip(names, made.pages, strict=True)
+    )
 
 
 def _separator(last: Block | None, block: Block) -> str:

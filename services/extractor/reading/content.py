@@ -35,7 +35,9 @@ def main_blocks(tree: HtmlElement) -> list[Block]:
     except _SLIPS:
         document = None
     blocks = blocks_of(document.body) if isinstance(document, Document) and document.body is not None else []
-    poured = len(blocks) == 1 and _length(blocks) > 0.9 * len(squeeze("".join(tree.itertext())))
+    body = tree.find(".//body")
+    words = squeeze("".join((tree if body is None else body).itertext()))
+    poured = len(blocks) == 1 and _length(blocks) > 0.9 * len(words)
     if _length(blocks) >= _ENOUGH and not poured:
         return blocks
     whole = _whole_body(tree)

@@ -1,9 +1,13 @@
 """HTML to text: the main content of a page, without navigation, hidden text, comments or pictures."""
 
+from dataclasses import replace
+
 from services.extractor.reading.blocks import Assembled, assemble
 from services.extractor.reading.charset import Decoded, decode
 from services.extractor.reading.content import main_blocks
+from services.extractor.reading.doors import door, look
 from services.extractor.reading.hidden import prune
+from services.extractor.reading.links import links_of
 from services.extractor.reading.metadata import Metadata, metadata_of
 from services.extractor.reading.mime import HTML
 from services.extractor.reading.result import Reading
@@ -21,10 +25,17 @@ def read(data: bytes, content_type: str | None, url: str | None) -> Reading:
     if tree is None:
         return _reading(decoded, None, assemble(()), _NOTHING, too_deep)
     metadata = metadata_of(tree, url)
+    page = look(tree)
     prune(tree)
+    links, bad_links = links_of(tree, url)
     made = assemble(main_blocks(tree))
+    rule = door(replace(page, text=made.text))
+    if rule is not None:
+        # A check says nothing true about the page behind it; a shell has at least the page's own head.
+        known = None if rule.verdict == "blocked" else metadata
+        return replace(_reading(decoded, known, assemble(()), rule.reason, False), status=rule.verdict)
     reason = _TOO_DEEP if too_deep else _CUT if made.truncated else None if made.text else _NOTHING
-    return _reading(decoded, metadata, made, reason, too_deep)
+    return replace(_reading(decoded, metadata, made, reason, too_deep), links=links, bad_links=bad_links)
 
 
 def _reading(

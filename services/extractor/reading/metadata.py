@@ -181,19 +181,30 @@ def _author(tree: HtmlElement, meta: dict[str, list[str]], linked: dict[str, Any
 
 
 def _times(tree: HtmlElement, prop: str) -> Iterator[str]:
-    """Yield the dates that microdata mark with `prop`."""
-    for node in tree.xpath("//*[@itemprop=$prop]", prop=prop):
-        yield node.get("datetime") or node.get("content") or inline_text(node)[:_MAX_VALUE]
+    """Yield the date that microdata mark with `prop`."""
+    nodes = tree.xpath("//*[@itemprop=$prop]", prop=prop)
+    yield from _only_one(
+        node.get("datetime") or node.get("content") or inline_text(node)[:_MAX_VALUE] for node in nodes
+    )
 
 
 def _published(tree: HtmlElement, meta: dict[str, list[str]]) -> Iterator[str]:
     """Yield what else may be the date of publication, the stronger mark first."""
     yield from _named(meta, _PUBLISHED[3:])
     yield from _times(tree, "datePublished")
-    for node in tree.iter("time", "abbr"):
-        written = node.get("datetime") or (node.get("title") if node.tag == "abbr" else "") or ""
-        if written and (node.get("pubdate") is not None or _TIME_CLASS.search(node.get("class") or "")):
-            yield written
+    nodes = [
+        node
+        for node in tree.iter("time", "abbr")
+        if node.get("pubdate") is not None or _TIME_CLASS.search(node.get("class") or "")
+    ]
+    yield from _only_one(node.get("datetime") or (node.get("title") if node.tag == "abbr" else "") for node in nodes)
+
+
+def _only_one(marked: Iterable[str | None]) -> Iterator[str]:
+    """Yield the date of marks inside the page, if they all name one day: comments and teasers carry the same marks."""
+    dates = [written for written in marked if written and iso_date(written)]
+    if len({(iso_date(written) or "")[:10] for written in dates}) == 1:
+        yield dates[0]
 
 
 def _modified(tree: HtmlElement, meta: dict[str, list[str]]) -> Iterator[str]:

@@ -7,9 +7,8 @@ from services.synthesizer.checking.contents import Contents
 from services.synthesizer.checking.faults import Fault
 from services.synthesizer.gate.context import GateContext, gate_context
 from services.synthesizer.gate.exists import check_exists, delivered, sound_snapshots
-from services.synthesizer.gate.judge import is_analysis, judge_all
+from services.synthesizer.gate.judge import VERIFIERS, is_analysis, judge_all
 from services.synthesizer.gate.numbers import check_numbers
-from services.synthesizer.gate.support import VERIFIER, VERIFIER_VERSION
 from services.synthesizer.rendering.bundle import FETCHES, REPORT, REPORT_HTML, REPORT_MD, VERDICTS
 from services.synthesizer.rendering.html import render_html
 from services.synthesizer.rendering.markdown import render_markdown
@@ -38,7 +37,7 @@ def check_agreement(contents: Contents) -> Agreement:
     faults = (
         *(fault for row in contents.verdicts for fault in _row_faults(row, contents.report)),
         *_statement_faults(contents, stands),
-        *_verdict_faults(repeatable, stands, context),
+        *_verdict_faults(repeatable, stands, context, align=contents.report.engine in NO_MODEL),
         *_mechanical_faults(contents, stands, context),
         *_fetch_faults(contents),
         *_report_faults(contents, stands),
@@ -61,7 +60,7 @@ def _row_faults(row: VerdictRow, report: Report) -> Iterator[Fault]:
     """Yield what is wrong with a verdict by itself."""
     if row.emitted is not (row.verdict == "supported"):
         yield Fault(VERDICTS, "emitted", f"{row.statement_id} is {row.verdict}, and emitted is {row.emitted}.")
-    if row.repeatable and (row.verifier, row.verifier_version) != (VERIFIER, VERIFIER_VERSION):
+    if row.repeatable and (row.verifier, row.verifier_version) not in VERIFIERS:
         yield Fault(VERDICTS, "unknown_verifier", f"{row.statement_id}: {row.verifier} cannot be repeated here.")
     if row.emitted and not row.repeatable and report.engine in NO_MODEL:
         yield Fault(
@@ -85,10 +84,12 @@ def _statement_faults(contents: Contents, stands: Mapping[str, Statement]) -> It
             yield Fault(VERDICTS, "not_in_report", f"{row.statement_id} is emitted, but nowhere in the report.")
 
 
-def _verdict_faults(rows: list[VerdictRow], stands: Mapping[str, Statement], context: GateContext) -> Iterator[Fault]:
+def _verdict_faults(
+    rows: list[VerdictRow], stands: Mapping[str, Statement], context: GateContext, *, align: bool
+) -> Iterator[Fault]:
     """Yield the repeatable verdicts that the gate does not give again."""
     statements = [stands.get(row.statement_id) or _dropped(row) for row in rows]
-    for row, again in zip(rows, judge_all(statements, context), strict=True):
+    for row, again in zip(rows, judge_all(statements, context, align=align), strict=True):
         before = (row.verdict, row.evidence_ids, row.checks, row.emitted)
         if before != (again.verdict, again.evidence_ids, again.checks, again.emitted):
             why = "; ".join(again.reasons) or "it passes"

@@ -1,10 +1,10 @@
-"""Synthesis without a model: sections by question, verbatim sentences, support by containment."""
+"""Synthesis without a model: sections by question, verbatim sentences, support by containment, else by alignment."""
 
 from collections.abc import Mapping, Sequence
 
 from services.synthesizer.engines.answers import Verification
 from services.synthesizer.gate.context import GateContext
-from services.synthesizer.gate.judge import judge_all
+from services.synthesizer.gate.judge import judge_aligned
 from services.synthesizer.rules.selection import outline
 from services.synthesizer.rules.writing import SectionTask, WritingBrief, verbatim_drafts
 from shared.contracts.evidence import Evidence, Source
@@ -35,4 +35,4 @@ class ExtractiveSynthesis:
     def verify(self, statements: Sequence[Statement], context: GateContext, *, last_try: bool) -> Verification:
         """Judge the statements in a limited subprocess; ``last_try`` makes no difference to a rule."""
         del last_try
-        return Verification(self._cpu.run(judge_all, tuple(statements), context, limits=VERIFY_LIMITS))
+        return Verification(self._cpu.run(judge_aligned, tuple(statements), context, limits=VERIFY_LIMITS))

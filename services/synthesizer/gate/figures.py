@@ -2,9 +2,10 @@
 
 A figure has to stand in a span with the same value (`shared.domain.numbers.states`). Beyond that
 
-- "more than 900" is met by 943, "nearly 1,000" by 980, and "about 1,000" by 1,020, where the span has the bare figure;
+- "more than 900" is met by 943, "nearly 1,000" by 980, "about 1,000" by 1,020, where the span has the bare figure;
 - a figure that the statement denies ("not in 2018") must not stand undenied in the spans, and may be missing from them
   where another figure stands in its place;
+- a sentence that stands in a span word for word must have the same figures there, one by one;
 - a small count must not belong to another thing: "two cities" is not met by "two years" beside "three cities".
 """
 
@@ -15,6 +16,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import zip_longest
 
+from shared.domain.dates import blank
 from shared.domain.numbers import Quantity, is_pronoun, quantities, states
 from shared.domain.relative_dates import relative_dates
 from shared.domain.text import content_terms
@@ -40,7 +42,11 @@ _ABOUT = re.compile(
     re.IGNORECASE,
 )
 _COUNTED = re.compile(r"[^\S\n]{0,2}-?((?:[^\W\d_]+[^\S\n-]?){1,3})")
+_WORDS = re.compile(r"[^\W\d_]+")
 _LOOK_BACK = 60
+
+SAME_SENTENCE_WORDS = 3
+"""Words beside its figures that a sentence needs to be known again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +69,13 @@ class _Figure:
     hedge: str
     counts: frozenset[str]
     line: str
+    line_start: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Range:
+    start: int
+    end: int
 
 
 def unmet_figures(statement: str, spans: Sequence[str], as_of: str | None = None) -> tuple[Unmet, ...]:
@@ -70,11 +83,59 @@ def unmet_figures(statement: str, spans: Sequence[str], as_of: str | None = None
 
     ``as_of`` is the day from which "last year" and the like are told, in the statement and in the spans.
     """
-    wanted = [f for f in _figures(statement, as_of) if not is_pronoun(statement, f.quantity)]
+    stated = list(_figures(statement, as_of))
+    wanted = [f for f in stated if not is_pronoun(statement, f.quantity)]
     if not wanted:
         return ()
-    known = [f for span in spans for f in _figures(span, as_of)]
-    return tuple(Unmet(f.quantity, why) for f in wanted if (why := _why_unmet(f, known)) is not None)
+    by_span = [list(_figures(span, as_of)) for span in spans]
+    known = [f for figures in by_span for f in figures]
+    other = _otherwise(stated, by_span)
+    return tuple(
+        Unmet(f.quantity, why)
+        for f in wanted
+        if (why := _why_unmet(f, known) or ("stands otherwise in that very sentence" if f in other else None))
+    )
+
+
+def _otherwise(stated: Sequence[_Figure], by_span: Sequence[Sequence[_Figure]]) -> list[_Figure]:
+    """Return the figures of sentences that a span has word for word, but with other figures."""
+    there: dict[tuple[str, ...], list[list[_Figure]]] = {}
+    for figures in by_span:
+        for words, rows in _by_sentence(figures).items():
+            there.setdefault(words, []).extend(rows)
+    found: list[_Figure] = []
+    for words, sentences in _by_sentence(stated).items():
+        if len(words) >= SAME_SENTENCE_WORDS and words in there:
+            found += (f for mine in sentences for f in _differing(mine, there[words]))
+    return found
+
+
+def _differing(mine: Sequence[_Figure], rows: Sequence[Sequence[_Figure]]) -> Sequence[_Figure]:
+    """Return the figures of a sentence that the nearest of the rows has otherwise; none where one row has all."""
+    if any(_same_figures(row, mine) for row in rows):
+        return ()
+    nearest = max(rows, key=lambda row: sum(_states(f, w) for f, w in zip(row, mine, strict=False)))
+    return [w for n, w in enumerate(mine) if n >= len(nearest) or not _states(nearest[n], w)] or mine
+
+
+def _same_figures(found: Sequence[_Figure], wanted: Sequence[_Figure]) -> bool:
+    return len(found) == len(wanted) and all(_states(f, w) for f, w in zip(found, wanted, strict=True))
+
+
+def _states(found: _Figure, wanted: _Figure) -> bool:
+    return states(found.quantity, wanted.quantity)
+
+
+def _by_sentence(figures: Sequence[_Figure]) -> dict[tuple[str, ...], list[list[_Figure]]]:
+    """Return the figures of each sentence, by the words of the sentence that belong to no figure."""
+    lines: dict[tuple[str, int], list[_Figure]] = {}
+    for figure in figures:
+        lines.setdefault((figure.line, figure.line_start), []).append(figure)
+    found: dict[tuple[str, ...], list[list[_Figure]]] = {}
+    for (line, start), row in lines.items():
+        rest = blank(line, [_Range(f.quantity.start - start, f.quantity.end - start) for f in row])
+        found.setdefault(tuple(_WORDS.findall(rest.casefold())), []).append(row)
+    return found
 
 
 def _why_unmet(wanted: _Figure, known: Sequence[_Figure]) -> str | None:
@@ -138,6 +199,7 @@ def _figures(text: str, as_of: str | None) -> Iterator[_Figure]:
             hedge=_hedge(before),
             counts=_counted(text, quantity),
             line=text[line_start:line_end],
+            line_start=line_start,
         )
 
 

@@ -4,19 +4,14 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal
 
 from services.synthesizer.gate.context import Check
+from services.synthesizer.gate.figures import unmet_figures
 from services.synthesizer.gate.formula import FormulaError, evaluate
+from services.synthesizer.gate.lines import sentence_lines
 from services.synthesizer.gate.names import missing_names
 from shared.contracts.report import Derived, DerivedInput, Statement
-from shared.domain.excerpts import folded
-from shared.domain.numbers import Quantity, missing_quantities, quantities
-from shared.domain.segments import segment
+from shared.domain.numbers import Quantity, quantities
 
 _PERCENT = frozenset({"%", "percent", "per cent"})
-
-
-def sentence_lines(text: str) -> str:
-    """Return a text with each sentence folded and on its own line, so that no figure is read across two of them."""
-    return "\n".join(folded(text[s.start : s.end]) for s in segment(text))
 
 
 def check_numbers(statement: Statement, excerpts: Mapping[str, str]) -> Check:
@@ -25,11 +20,10 @@ def check_numbers(statement: Statement, excerpts: Mapping[str, str]) -> Check:
     text = sentence_lines(statement.text)
     derived = statement.derived
     reasons = list(_derived_faults(derived, spans)) if derived else []
-    missing = missing_quantities(text, tuple(spans.values()))
     reasons += (
-        f"“{q.text}” stands in none of the cited excerpts"
-        for q in missing
-        if derived is None or not _is_derived(q, derived)
+        f"“{unmet.quantity.text}” {unmet.why}"
+        for unmet in unmet_figures(text, tuple(spans.values()))
+        if derived is None or not _is_derived(unmet.quantity, derived)
     )
     reasons += (f"the name “{n}” stands in none of the cited excerpts" for n in missing_names(text, spans.values()))
     return Check("fail", tuple(reasons)) if reasons else Check("pass")

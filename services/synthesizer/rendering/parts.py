@@ -158,7 +158,21 @@ def where(locator: Locator) -> str:
     """Return where in its source an excerpt stands, in words; empty where nothing is known."""
     if locator.page is not None:
         return f"p. {locator.page}"
+    if locator.part_kind is not None or locator.cells is not None:
+        return _part(locator)
     return f"section “{one_line(locator.heading)}”" if locator.heading else ""
+
+
+def _part(locator: Locator) -> str:
+    """Return the slide by its number, or the sheet or chapter by its name, and the cells."""
+    words = []
+    if locator.part_kind is not None:
+        name = f" “{one_line(locator.part)}”" if locator.part else ""
+        number = f" {locator.part_number}" if locator.part_kind == "slide" or not name else ""
+        words.append(f"{locator.part_kind}{number}{name}")
+    if locator.cells is not None:
+        words.append(f"cells {locator.cells}")
+    return ", ".join(words)
 
 
 def excerpt_cards(citation: Citation, parts: Parts) -> tuple[ExcerptCard, ...]:

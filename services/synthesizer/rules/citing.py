@@ -8,8 +8,12 @@ from shared.domain.citations import Cited, number_citations
 
 
 def place_of(locator: Locator) -> str:
-    """Return what tells two places of one source apart: the page, else the heading."""
-    return f"page {locator.page}" if locator.page is not None else locator.heading or ""
+    """Return what tells two places of one source apart: the page, else part and cells, else the heading."""
+    if locator.page is not None:
+        return f"page {locator.page}"
+    if locator.part_kind is not None or locator.cells is not None:
+        return f"{locator.part_kind} {locator.part_number} {locator.cells}"
+    return locator.heading or ""
 
 
 def number(evidence_ids: Iterable[str], evidence: Mapping[str, Evidence]) -> tuple[Citation, ...]:

@@ -1,0 +1,1 @@
+"""Truth measured on sets that people labelled: support, numbers, retrieval; nothing here needs a model."""

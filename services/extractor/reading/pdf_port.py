@@ -1,0 +1,96 @@
+"""What is needed of a library that opens PDFs: the lines of each page, and what the file says about itself."""
+
+import re
+import zlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from itertools import count
+from typing import Protocol
+
+from services.extractor.reading.layout import Line
+
+MAX_CONTENT = 64 * 1024 * 1024
+"""Bytes that the drawing instructions of one page may unpack to."""
+
+_DEFLATE_RATIO = 1_032  # the most that zlib can pack
+_PIECE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class PdfPage:
+    """The lines of one page in any order (`layout.Line`), and its height in points."""
+
+    lines: tuple[Line, ...] = ()
+    height: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class PdfInfo:
+    """What a PDF says about itself, as it is written there; "" for nothing."""
+
+    title: str = ""
+    author: str = ""
+    created: str = ""
+    modified: str = ""
+    language: str = ""
+
+
+class PdfDocument(Protocol):
+    """An opened PDF. Memory that runs out raises MemoryError."""
+
+    page_count: int
+
+    def page(self, number: int) -> PdfPage | None:
+        """Read one page, counted from 0; None where that fails. Raises `Unreadable` for a bomb."""
+        ...
+
+    def is_damaged(self) -> bool:
+        """Tell whether anything was found wrong with the file so far."""
+        ...
+
+    def has_pictures(self, pages: int) -> bool:
+        """Tell whether one of the first pages holds a picture."""
+        ...
+
+    def info(self) -> PdfInfo:
+        """Return what the file says about itself."""
+        ...
+
+    def close(self) -> None:
+        """Free what the file holds."""
+        ...
+
+
+OpenPdf = Callable[[bytes], PdfDocument]
+"""Opens a PDF; raises `Unreadable` for one that is locked or cannot be opened."""
+
+
+def unpacks_too_far(streams: Iterable[bytes]) -> bool:
+    """Tell whether packed streams together are a bomb; only those that could be one are unpacked, in pieces."""
+    total = 0
+    for packed in streams:
+        if len(packed) * _DEFLATE_RATIO <= MAX_CONTENT:
+            continue
+        unpacker = zlib.decompressobj()
+        raw = packed
+        try:
+            while raw and total <= MAX_CONTENT:
+                total += len(unpacker.decompress(raw, _PIECE))
+                raw = unpacker.unconsumed_tail
+        except zlib.error:
+            continue  # packed in another way, or not at all
+    return total > MAX_CONTENT
+
+
+def stacked(turned: Iterable[Line], level: Iterable[Line]) -> list[Line]:
+    """Place turned lines one below the other under the rest, so that they keep their order and disturb no column."""
+    top = max((line.y1 for line in level), default=0.0) + 100
+    return [
+        replace(line, x0=0.0, x1=500.0, y0=place, y1=place + 12, base=place + 10, size=12.0)
+        for place, line in zip(count(top, 30), turned, strict=False)
+    ]
+
+
+def is_for_certificates(data: bytes) -> bool:
+    """Tell whether a PDF is encrypted for the holders of certain certificates, which no password opens."""
+    return b"/Encrypt" in data and re.search(rb"/Filter\s*/Standard", data) is None
