@@ -5,36 +5,38 @@ from collections.abc import Sequence
 from services.gateway import rules
 from services.gateway.deps import Deps
 from shared.contracts.evidence import SourceDetail
-from shared.contracts.runs import ControlRequest, CreateRun, EditPlan, Ingest, Run
+from shared.contracts.runs import ControlRequest, CreateRun, EditPlan, Ingest, Reverification, Run
 from shared.domain.errors import IllegalAction, Invalid, NotFound, TooLarge
 from shared.domain.ids import OwnerId, RunId
 from shared.domain.states import Action, RunStatus
-from shared.ports.gateway import Upload
+from shared.ports.gateway import PlanEdit, Upload
+from shared.ports.keys import Holder
 from shared.ports.ledger import Committed
 
 
-def create_run(deps: Deps, owner: OwnerId, request: CreateRun, key: str | None) -> Run:
+def create_run(deps: Deps, holder: Holder, request: CreateRun, key: str | None) -> Run:
     """Create a run, or return the one that the same key made."""
     rules.check_as_of(request.as_of)
     request = request.model_copy(update={"objective": rules.check_objective(request.objective)})
     engine = rules.engine_for(request.engine, has_model=deps.has_model)
-    run_id, committed = deps.controls.create_run(owner, request, key, engine)
+    run_id, committed = deps.controls.create_run(holder.owner_id, request, key, engine, holder.key_id)
     _send(deps, committed)
-    return deps.reads.run(owner, run_id)
+    return deps.reads.run(holder.owner_id, run_id)
 
 
 def edit_plan(deps: Deps, owner: OwnerId, run_id: RunId, change: EditPlan) -> Run:
-    """Replace the plan by a new version, and the limits that come with it."""
+    """Replace the plan by a new version, and the source policy and limits that come with it."""
     budget = change.budget.model_dump(exclude_none=True)
-    _send(deps, deps.controls.edit_plan(owner, run_id, change.expected_version, change.plan, budget))
+    edit = PlanEdit(change.expected_version, change.plan, change.source_policy, budget)
+    _send(deps, deps.controls.edit_plan(owner, run_id, edit))
     return deps.reads.run(owner, run_id)
 
 
-def act(deps: Deps, owner: OwnerId, run_id: RunId, control: ControlRequest) -> Run:
+def act(deps: Deps, holder: Holder, run_id: RunId, control: ControlRequest) -> Run:
     """Carry out an action; one whose aim is reached already changes nothing and is no error."""
-    action = Action(control.action)
+    action, owner = Action(control.action), holder.owner_id
     try:
-        _send(deps, deps.controls.act(owner, run_id, control))
+        _send(deps, deps.controls.act(owner, run_id, control, holder.key_id))
     except IllegalAction:
         run = deps.reads.run(owner, run_id)
         if rules.already_holds(action, RunStatus(run.status), control.expected_version, run.plan_version):
@@ -43,7 +45,14 @@ def act(deps: Deps, owner: OwnerId, run_id: RunId, control: ControlRequest) -> R
     return deps.reads.run(owner, run_id)
 
 
-def add_documents(deps: Deps, owner: OwnerId, uploads: Sequence[Upload]) -> Ingest:
+def reverify(deps: Deps, holder: Holder, run_id: RunId) -> Reverification:
+    """Have the newest report of a run that has ended checked again, by a run of its own."""
+    started, committed = deps.controls.reverify(holder.owner_id, run_id, holder.key_id)
+    _send(deps, committed)
+    return started
+
+
+def add_documents(deps: Deps, holder: Holder, uploads: Sequence[Upload]) -> Ingest:
     """Keep files and start reading them; nothing is kept unless every one of them can be."""
     if not uploads:
         raise Invalid("No file was sent: send one or more as multipart/form-data.", field="files")
@@ -56,7 +65,7 @@ def add_documents(deps: Deps, owner: OwnerId, uploads: Sequence[Upload]) -> Inge
                 f"The file {upload.name} has {len(upload.data):,} bytes; a document may have {largest:,}.",
                 field="files",
             )
-    ingest, committed = deps.controls.add_documents(owner, uploads)
+    ingest, committed = deps.controls.add_documents(holder.owner_id, uploads, holder.key_id)
     _send(deps, committed)
     return ingest
 

@@ -6,7 +6,7 @@ from flask import Flask, g, request
 
 from services.gateway.problems import Unauthorized
 from shared.domain.ids import OwnerId
-from shared.ports.keys import Keys
+from shared.ports.keys import Holder, Keys
 
 COOKIE = "leadline_key"
 """Name of the cookie that carries the key of a browser, which cannot send a header with an event stream."""
@@ -21,26 +21,31 @@ def install(app: Flask, keys: Keys | None, local_owner: OwnerId) -> None:
     @app.before_request
     def identify() -> None:
         if keys is None:
-            g.owner = local_owner
+            g.holder = Holder(local_owner)
         elif request.url_rule is not None and not _is_open(request.path):
-            g.owner = _owner_of(keys)
+            g.holder = _holder_of(keys)
 
 
 def current_owner() -> OwnerId:
     """Return the owner of the request that is being answered."""
-    return cast(OwnerId, g.owner)
+    return current_holder().owner_id
+
+
+def current_holder() -> Holder:
+    """Return the owner of the request that is being answered, with the key that it came with."""
+    return cast(Holder, g.holder)
 
 
 def _is_open(path: str) -> bool:
     return path in OPEN_PATHS or path.startswith(OPEN_PREFIXES)
 
 
-def _owner_of(keys: Keys) -> OwnerId:
+def _holder_of(keys: Keys) -> Holder:
     scheme, _, sent = request.headers.get("Authorization", "").partition(" ")
     key = sent.strip() if scheme.lower() == "bearer" else request.cookies.get(COOKIE, "")
     if not key:
         raise Unauthorized("Send your key as `Authorization: Bearer ldl_…`; `leadline keys create` makes one.")
-    owner = keys.owner_of(key)
-    if owner is None:
+    holder = keys.holder_of(key)
+    if holder is None:
         raise Unauthorized("This key is unknown, expired or revoked: ask for a new one.")
-    return owner
+    return holder

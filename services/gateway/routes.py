@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from services.gateway.parameters import DocumentsQuery, EventsQuery, HomeQuery, NoParameters, ReportQuery, RunsQuery
 from shared.contracts.capabilities import Capabilities
 from shared.contracts.evidence import Evidence, Fetch, Source, SourceDetail
-from shared.contracts.report import Report
+from shared.contracts.report import Report, Verification
 from shared.contracts.runs import (
     ControlRequest,
     CreateRun,
@@ -16,6 +16,7 @@ from shared.contracts.runs import (
     DocumentPage,
     EditPlan,
     Ingest,
+    Reverification,
     Run,
     RunPage,
     StepObject,
@@ -85,7 +86,7 @@ ROUTES: tuple[Route, ...] = (
     Route(
         "POST",
         f"{RUN}/actions",
-        "Approve the plan, or cancel the run.",
+        "Approve, pause, resume, refine, retry, cancel, or raise the budget.",
         200,
         Answer(Run),
         ControlRequest,
@@ -131,7 +132,22 @@ ROUTES: tuple[Route, ...] = (
         Answer(media=("application/zip",)),
         problems=(404,),
     ),
-    Route("GET", f"{RUN}/verification", "Show how every drafted statement fared.", 200, _ANY_JSON, problems=(404,)),
+    Route(
+        "GET",
+        f"{RUN}/verification",
+        "Show how every drafted statement fared.",
+        200,
+        Answer(Verification),
+        problems=(404,),
+    ),
+    Route(
+        "POST",
+        f"{RUN}/reverify",
+        "Check the newest report again against what is kept today; a run of kind reverify does it.",
+        202,
+        Answer(Reverification),
+        problems=(403, 404, 409),
+    ),
     Route(
         "POST",
         DOCUMENTS,

@@ -9,6 +9,7 @@ import json
 import logging
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from services.gateway.deps import Deps
@@ -23,16 +24,26 @@ RECONNECT_MS = 1000
 _LAST_WORDS = {Notice.ENDED: "end", Notice.RESYNC: "resync"}
 
 
-def stream(deps: Deps, hub: Hub, topic: Topic, after: int, position: int) -> Iterator[bytes]:
-    """Yield every event with a sequence number over ``after`` once and in order, until the run ends.
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """One client: the run it follows, the sequence number it has seen, and the key that lets it listen, if any."""
+
+    topic: Topic
+    after: int
+    key_id: str | None = None
+
+
+def stream(deps: Deps, hub: Hub, listener: Listener, position: int) -> Iterator[bytes]:
+    """Yield every event that the listener lacks once and in order, until the run ends or the key is revoked.
 
     ``position`` is the run's last sequence number as just read: replay covers what is up to it, the reader what comes.
     """
+    topic, after = listener.topic, listener.after
     yield f"retry: {RECONNECT_MS}\n\n".encode()
     last, notice = after, Notice.RESYNC
     try:
         with hub.subscribe(topic, position) as feed:
-            for item in _follow(deps, topic, feed, after):
+            for item in _follow(deps, listener, feed):
                 if isinstance(item, Event):
                     last = item.seq
                     yield frame(item)
@@ -57,10 +68,11 @@ def _notice(name: str, data: dict[str, Any]) -> bytes:
     return f"event: {name}\ndata: {json.dumps(data)}\n\n".encode()
 
 
-def _follow(deps: Deps, topic: Topic, feed: Feed, after: int) -> Iterator[Event | Notice]:
+def _follow(deps: Deps, listener: Listener, feed: Feed) -> Iterator[Event | Notice]:
     """Yield what the client lacks, `Notice.QUIET` where a ping is due, and at last why there is no more."""
     closes_at = time.monotonic() + deps.limits.stream_age_s
-    last = after
+    ask_at = time.monotonic() + deps.limits.ping_s
+    topic, last = listener.topic, listener.after
     for event in _history(deps, topic, last):
         last = event.seq
         yield event
@@ -73,7 +85,16 @@ def _follow(deps: Deps, topic: Topic, feed: Feed, after: int) -> Iterator[Event 
             yield item
             if item is not Notice.QUIET:
                 return
+        if time.monotonic() >= ask_at:
+            if not _may_listen(deps, listener):
+                yield Notice.CLOSED
+                return
+            ask_at = time.monotonic() + deps.limits.ping_s
     yield Notice.RESYNC
+
+
+def _may_listen(deps: Deps, listener: Listener) -> bool:
+    return deps.keys is None or listener.key_id is None or deps.keys.living(listener.key_id)
 
 
 def _missing(deps: Deps, topic: Topic, last: int, item: Event | Notice) -> Iterator[Event]:

@@ -22,6 +22,7 @@ from shared.contracts.plan import Plan
 from shared.contracts.report import Statement, VerdictRow
 from shared.domain.dedupe import Signature
 from shared.domain.errors import Permanent
+from shared.domain.ids import RunId
 from shared.ports.cpu import Cpu, CpuLimitExceeded, CpuTaskCrashed
 from shared.ports.ledger import Lease, Outcome, ReportFile
 from shared.ports.materials import Materials, RunFacts, Snapshots
@@ -89,7 +90,7 @@ def verify(deps: Deps, lease: Lease) -> Outcome:
 def assemble(deps: Deps, lease: Lease) -> Outcome:
     """Make the report of what passed, render it, and account for what was dropped."""
     facts = deps.materials.facts(lease.run_id)
-    context = _context(deps, lease, deps.materials.evidence(lease.run_id))
+    context = context_of(deps, lease, lease.run_id, deps.materials.evidence(lease.run_id))
     made = assemble_report(_material(deps, lease, facts, context))
     status = made.report.status
     ready = {"report_version": facts.report_version + 1, "terminal_status": status}
@@ -133,16 +134,16 @@ def _signatures(deps: Deps, lease: Lease, sources: Iterable[Source]) -> dict[str
     return found
 
 
-def _context(deps: Deps, lease: Lease, evidence: Sequence[Evidence]) -> GateContext:
-    """Return what the gate needs to judge statements that rest on this evidence."""
+def context_of(deps: Deps, lease: Lease, run_id: RunId, evidence: Sequence[Evidence]) -> GateContext:
+    """Return what the gate needs to judge statements that rest on this evidence of a run of the lease's owner."""
     texts: dict[str, str] = {}
     for sha256 in sorted({e.snapshot_sha256 for e in evidence}):
         snapshot = deps.snapshots.get(lease.owner_id, sha256)
         if snapshot is not None:
             texts[sha256] = snapshot.text
     wanted = {e.source_id for e in evidence}
-    sources = (s for s in deps.materials.sources(lease.run_id) if s.source_id in wanted)
-    fetches = (f for f in deps.materials.fetches(lease.run_id) if f.source_id in wanted)
+    sources = (s for s in deps.materials.sources(run_id) if s.source_id in wanted)
+    fetches = (f for f in deps.materials.fetches(run_id) if f.source_id in wanted)
     return gate_context(evidence, texts, sources, fetches)
 
 
@@ -151,7 +152,7 @@ def _judged(deps: Deps, lease: Lease, facts: RunFacts, statements: Sequence[Stat
     cited = {i for s in statements for i in s.evidence_ids}
     evidence = tuple(e for e in deps.materials.evidence(lease.run_id) if e.evidence_id in cited)
     try:
-        context = _context(deps, lease, evidence)
+        context = context_of(deps, lease, lease.run_id, evidence)
         return _engine(deps, lease, facts).verify(statements, context, last_try=lease.last_try)
     except CpuLimitExceeded as error:
         reason = str(error)

@@ -1,6 +1,6 @@
 """Which handler answers which kind of step."""
 
-from services.synthesizer import handlers
+from services.synthesizer import handlers, rechecks
 from shared.domain.states import StepKind
 
 TASKS = {
@@ -8,4 +8,5 @@ TASKS = {
     StepKind.WRITE_SECTION: handlers.write_section,
     StepKind.VERIFY: handlers.verify,
     StepKind.ASSEMBLE: handlers.assemble,
+    StepKind.REVERIFY: rechecks.reverify,
 }

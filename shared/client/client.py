@@ -11,7 +11,17 @@ from shared.client.wire import Wire
 from shared.contracts.events import Event
 from shared.contracts.plan import Plan
 from shared.contracts.report import Report
-from shared.contracts.runs import ControlRequest, CreateRun, Document, DocumentPage, Ingest, Run, RunPage
+from shared.contracts.runs import (
+    ControlRequest,
+    CreateRun,
+    Document,
+    DocumentPage,
+    Ingest,
+    Reverification,
+    Run,
+    RunPage,
+    SourcePolicy,
+)
 
 ReportFormat = Literal["json", "md", "html", "bundle"]
 
@@ -58,9 +68,13 @@ class LeadlineClient:
             if cursor is None:
                 return
 
-    def edit_plan(self, run_id: str, expected_version: int, plan: Plan) -> Run:
-        """Replace the plan that waits for approval."""
+    def edit_plan(
+        self, run_id: str, expected_version: int, plan: Plan, source_policy: SourcePolicy | None = None
+    ) -> Run:
+        """Replace the plan that waits for approval, and the source policy if one is given."""
         body = {"expected_version": expected_version, "plan": plan.model_dump(mode="json")}
+        if source_policy is not None:
+            body["source_policy"] = source_policy.model_dump(mode="json")
         return self._wire.one(Run, "PATCH", f"{RUNS}/{run_id}/plan", json=body)
 
     def act(self, run_id: str, control: ControlRequest) -> Run:
@@ -81,6 +95,10 @@ class LeadlineClient:
     def report(self, run_id: str) -> Report:
         """Return the newest report."""
         return self._wire.one(Report, "GET", f"{RUNS}/{run_id}/report")
+
+    def reverify(self, run_id: str) -> Reverification:
+        """Have the newest report checked again; return the run that does it, which `wait` waits for."""
+        return self._wire.one(Reverification, "POST", f"{RUNS}/{run_id}/reverify")
 
     def rendered(self, run_id: str, fmt: ReportFormat) -> bytes:
         """Return the newest report as a file."""

@@ -159,3 +159,21 @@ class VerdictRow(Stored):
     emitted: bool
     text: str
     reasons: tuple[str, ...] = ()
+
+
+class Verification(Stored):
+    """How the drafted statements of a run's newest report fared, and the runs that checked a report of it again."""
+
+    summary: VerificationSummary
+    verdicts: tuple[VerdictRow, ...]
+    reverifications: tuple[str, ...] = ()
+
+
+class Recheck(Stored):
+    """A report's verdicts when it was checked again; ``changed`` are the statements that are judged otherwise now."""
+
+    run_id: str
+    """The run that the report is of."""
+    report_version: int
+    changed: tuple[str, ...]
+    verdicts: tuple[VerdictRow, ...]

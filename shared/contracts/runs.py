@@ -135,10 +135,14 @@ class CreateRun(Contract):
 
 
 class EditPlan(Contract):
-    """The body of ``PATCH /research-runs/{id}/plan``; a limit that ``budget`` does not name stays as it is."""
+    """The body of ``PATCH /research-runs/{id}/plan``.
+
+    A limit that ``budget`` does not name stays as it is; a ``source_policy`` replaces the run's as a whole.
+    """
 
     expected_version: int
     plan: Plan
+    source_policy: SourcePolicy | None = None
     budget: Budget = Budget()
 
 
@@ -182,7 +186,9 @@ class Run(Stored):
     """The run object of the API."""
 
     run_id: str
-    kind: Literal["research", "ingest"]
+    kind: Literal["research", "ingest", "reverify"]
+    of_run_id: str | None
+    """The run whose report this one checks again."""
     session_id: str | None
     status: str
     resume_phase: str | None
@@ -242,6 +248,14 @@ class Ingest(Stored):
 
     run_id: str
     document_ids: tuple[str, ...]
+
+
+class Reverification(Stored):
+    """The answer to a request to check a report again: the run that does it, and what it checks."""
+
+    run_id: str
+    of_run_id: str
+    report_version: int
 
 
 class Problem(Stored):

@@ -5,13 +5,14 @@ from sqlalchemy.orm import Session
 
 from shared.db.document_controls import PostgresDocumentControls
 from shared.db.engine import Transactions
+from shared.db.recheck_controls import PostgresRecheckControls
 from shared.db.run_controls import PostgresRunControls
 from shared.db.run_creation import PostgresRunCreation
 from shared.db.tables import OwnerRow
 from shared.domain.ids import OwnerId
 
 
-class PostgresControls(PostgresRunCreation, PostgresRunControls, PostgresDocumentControls):
+class PostgresControls(PostgresRunCreation, PostgresRunControls, PostgresRecheckControls, PostgresDocumentControls):
     """See `shared.ports.gateway.Controls`."""
 
     def __init__(self, transactions: Transactions, *, web_search: bool = False, max_running_runs: int = 4) -> None:

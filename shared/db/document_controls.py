@@ -26,7 +26,9 @@ class PostgresDocumentControls:
 
     _transactions: Transactions
 
-    def add_documents(self, owner_id: OwnerId, uploads: Sequence[Upload]) -> tuple[Ingest, Committed]:
+    def add_documents(
+        self, owner_id: OwnerId, uploads: Sequence[Upload], key_id: str | None = None
+    ) -> tuple[Ingest, Committed]:
         """Keep files and start the ingest run that reads them; a file that is known already is not read again."""
         run_id = RunId(new_id("run"))
         ids = [new_id("doc") for _ in uploads]
@@ -37,6 +39,7 @@ class PostgresDocumentControls:
                 known = tuple(_document_id(session, owner_id, h, u.name) for h, u in zip(hashes, uploads, strict=True))
                 return Ingest(run_id=run_id, document_ids=known), Committed()
             run = RunRow(id=run_id, owner_id=owner_id, kind=RunKind.INGEST, status=RunStatus.CREATED, engine="none")
+            run.key_id = key_id
             session.add(run)
             request = CreateRun(objective=f"Ingest {len(uploads)} document(s)", depth=Depth.QUICK)
             limits = asdict(TIERS[Depth.QUICK])

@@ -4,7 +4,7 @@ import hmac
 import os
 from datetime import timedelta
 
-from sqlalchemy import func, or_, select, update
+from sqlalchemy import ColumnElement, func, or_, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
@@ -13,7 +13,7 @@ from shared.db.tables import ApiKeyRow, OwnerRow
 from shared.domain.errors import NotFound
 from shared.domain.ids import OwnerId
 from shared.domain.keys import ID_BYTES, SECRET_BYTES, read_key, spell_key
-from shared.ports.keys import KeyFacts
+from shared.ports.keys import Holder, KeyFacts
 
 USED_AT_GRAIN_S = 60
 """How fresh the time of a key's last use is kept; a write at every request would cost more than it tells."""
@@ -25,20 +25,14 @@ class PostgresKeys:
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions
 
-    def owner_of(self, key: str) -> OwnerId | None:
-        """Return the owner of a living key; None for an unknown, revoked or expired one."""
+    def holder_of(self, key: str) -> Holder | None:
+        """Return whose living key this is; None for an unknown, revoked or expired one."""
         spelt = read_key(key)
         if spelt is None:
             return None
 
-        def work(session: Session) -> OwnerId | None:
-            row = session.scalar(
-                select(ApiKeyRow).where(
-                    ApiKeyRow.id == spelt.key_id,
-                    ApiKeyRow.revoked_at.is_(None),
-                    or_(ApiKeyRow.expires_at.is_(None), ApiKeyRow.expires_at > func.clock_timestamp()),
-                )
-            )
+        def work(session: Session) -> Holder | None:
+            row = session.scalar(select(ApiKeyRow).where(ApiKeyRow.id == spelt.key_id, _living()))
             if row is None or not hmac.compare_digest(row.secret_sha256, spelt.sha256):
                 return None
             stale = func.clock_timestamp() - timedelta(seconds=USED_AT_GRAIN_S)
@@ -47,9 +41,14 @@ class PostgresKeys:
                 .where(ApiKeyRow.id == row.id, or_(ApiKeyRow.last_used_at.is_(None), ApiKeyRow.last_used_at < stale))
                 .values(last_used_at=func.clock_timestamp())
             )
-            return OwnerId(row.owner_id)
+            return Holder(OwnerId(row.owner_id), row.id)
 
         return self._transactions.run(work)
+
+    def living(self, key_id: str) -> bool:
+        """Tell whether a key that was good before still is."""
+        wanted = select(ApiKeyRow.id).where(ApiKeyRow.id == key_id, _living())
+        return self._transactions.run(lambda session: session.scalar(wanted)) is not None
 
     def create(self, owner_name: str, name: str, days: int | None) -> str:
         """Make a key for the owner of this name, who is made too if need be; return the key, which is not kept."""
@@ -98,3 +97,9 @@ class PostgresKeys:
         gone = update(ApiKeyRow).where(ApiKeyRow.id == key_id).values(revoked_at=now).returning(ApiKeyRow.id)
         if self._transactions.run(lambda session: session.scalar(gone)) is None:
             raise NotFound(f"There is no key {key_id}: `leadline keys list` shows them.")
+
+
+def _living() -> ColumnElement[bool]:
+    """Return the condition under which a key counts."""
+    unexpired = or_(ApiKeyRow.expires_at.is_(None), ApiKeyRow.expires_at > func.clock_timestamp())
+    return ApiKeyRow.revoked_at.is_(None) & unexpired

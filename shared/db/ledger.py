@@ -14,17 +14,18 @@ from sqlalchemy.orm import Session
 
 from shared.db.engine import Transactions
 from shared.db.outbox import Outbox
-from shared.db.progress import progress
+from shared.db.progress import pause, progress
 from shared.db.recording import lose_document, record
-from shared.db.tables import AttemptRow, OwnerRow, RunRow, StepRow
+from shared.db.tables import ApiKeyRow, AttemptRow, OwnerRow, RunRow, StepRow
 from shared.domain.ids import LeaseToken, OwnerId, RunId, StepId
 from shared.domain.kinds import KINDS
 from shared.domain.retries import Caps, GiveUp, Retry, Tries, decide_interrupted, decide_retry, is_last
-from shared.domain.states import CLAIMABLE, RunKind, RunStatus, StepKind, StepStatus
+from shared.domain.states import RunKind, RunStatus, StepKind, StepStatus, claimable
 from shared.ports.ledger import Committed, Lease, Outcome
 
 MAX_ERROR_CHARS = 2000
-INGEST_STEPS = frozenset({StepKind.PARSE})
+AUTHORITY_REVOKED = "authority_revoked"
+"""Why a run pauses whose key was revoked; it goes on when somebody with a living key resumes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,9 @@ class PostgresLedger:
             if StepKind(step.kind) not in kinds or not _claimable(run, step, now):
                 return None
             outbox = Outbox(session, run, now)
+            if _revoked(session, run):
+                pause(session, run, outbox, AUTHORITY_REVOKED)
+                return None
             if step.status == StepStatus.RUNNING:
                 interrupt(session, run, step, outbox, self._limits.caps)
                 if step.status != StepStatus.PENDING:
@@ -220,13 +224,20 @@ def lock_step(session: Session, step_id: str) -> tuple[RunRow, StepRow] | None:
 
 
 def _claimable(run: RunRow, step: StepRow, now: datetime) -> bool:
-    kinds = INGEST_STEPS if run.kind == RunKind.INGEST else CLAIMABLE.get(RunStatus(run.status), frozenset())
+    kinds = claimable(RunKind(run.kind), RunStatus(run.status))
     if StepKind(step.kind) not in kinds or step.epoch != run.epoch:
         return False
     if step.status == StepStatus.PENDING:
         return step.not_before <= now
     expired = step.leased_until is None or step.leased_until <= now
     return step.status == StepStatus.RUNNING and expired
+
+
+def _revoked(session: Session, run: RunRow) -> bool:
+    """Tell whether the key that the run answers to was revoked; one that has merely expired lets it end."""
+    if run.key_id is None:
+        return False
+    return session.scalar(select(ApiKeyRow.revoked_at).where(ApiKeyRow.id == run.key_id)) is not None
 
 
 def _held(session: Session, lease: Lease) -> tuple[RunRow, StepRow, Outbox] | None:

@@ -79,6 +79,13 @@ def set_status(run: RunRow, outbox: Outbox, status: RunStatus, reason: str | Non
     outbox.event("status_changed", **{"from": before, "to": status, "reason": reason})
 
 
+def pause(session: Session, run: RunRow, outbox: Outbox, reason: str) -> None:
+    """Stop at the next safe boundary: what runs may end and is kept, nothing further is begun."""
+    run.resume_phase = run.status
+    set_status(run, outbox, RunStatus.PAUSED, reason)
+    progress(session, run, outbox)
+
+
 def _count_activity(run: RunRow, outbox: Outbox, *, active: bool) -> None:
     """Let the clock of the elapsed limit run exactly while the run is active."""
     if active and run.active_since is None:

@@ -9,12 +9,13 @@ from sqlalchemy.orm import Session
 
 from shared.contracts.events import Event
 from shared.contracts.evidence import Evidence, Fetch, Source
-from shared.contracts.report import Report, VerdictRow
+from shared.contracts.report import Recheck, Report, Verification
 from shared.contracts.runs import CreateRun, Run, RunCounts, RunPage, RunUsage, StepObject
 from shared.db import rows
 from shared.db.documents import PostgresDocumentReads
 from shared.db.ledger import database_now
 from shared.db.model_usage import load_booked, load_by_phase
+from shared.db.recheck_controls import recheck_of
 from shared.db.schema import check_schema
 from shared.db.tables import (
     ContradictionRow,
@@ -31,7 +32,7 @@ from shared.db.views import elapsed_s, load_knowledge, load_plan
 from shared.domain.budget import Depth
 from shared.domain.errors import Invalid, NotFound
 from shared.domain.ids import OwnerId, RunId
-from shared.domain.states import RunStatus, StepKind, StepStatus, allowed_actions
+from shared.domain.states import RunKind, RunStatus, StepKind, StepStatus, allowed_actions
 
 Value = TypeVar("Value")
 
@@ -109,9 +110,9 @@ class PostgresReadModel(PostgresDocumentReads):
 
         return _present(self._on(owner_id, run_id, work), run_id)
 
-    def verdicts(self, owner_id: OwnerId, run_id: RunId) -> tuple[VerdictRow, ...]:
-        """Return the verdicts of the newest report."""
-        return self._on(owner_id, run_id, rows.verdicts_of)
+    def verification(self, owner_id: OwnerId, run_id: RunId) -> Verification | Recheck:
+        """Return the verdicts of the newest report, or what a run of kind reverify found."""
+        return self._on(owner_id, run_id, _verification)
 
     def snapshot_text(self, owner_id: OwnerId, sha256: str) -> str:
         """Return the text of a snapshot."""
@@ -135,6 +136,16 @@ class PostgresReadModel(PostgresDocumentReads):
         return self._transactions.run(found)
 
 
+def _verification(session: Session, run: RunRow) -> Verification | Recheck:
+    if run.kind == RunKind.REVERIFY:
+        return recheck_of(session, run)
+    report = _present(rows.report_of(session, run.id), run.id)
+    again = session.scalars(select(RunRow.id).where(RunRow.of_run_id == run.id).order_by(RunRow.id)).all()
+    return Verification(
+        summary=report.verification, verdicts=rows.verdicts_of(session, run), reverifications=tuple(again)
+    )
+
+
 def _present(value: Value | None, run_id: str) -> Value:
     if value is None:
         raise NotFound(f"Run {run_id} has no report yet.")
@@ -148,7 +159,8 @@ def _run_object(session: Session, run: RunRow) -> Run:
     status = RunStatus(run.status)
     return Run(
         run_id=run.id,
-        kind=cast(Literal["research", "ingest"], run.kind),
+        kind=cast(Literal["research", "ingest", "reverify"], run.kind),
+        of_run_id=run.of_run_id,
         session_id=run.session_id,
         status=status,
         resume_phase=run.resume_phase,

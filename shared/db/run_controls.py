@@ -1,19 +1,19 @@
 """What a person may do to a run once it is there: one function for each action, each in one transaction."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict
 
 from sqlalchemy import delete, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from shared.contracts.plan import Plan
-from shared.contracts.runs import ControlRequest, CreateRun
+from shared.contracts.runs import ControlRequest
 from shared.db.engine import Transactions, new_id
 from shared.db.ledger import admit, database_now, lock_run
 from shared.db.outbox import Outbox
-from shared.db.progress import end_open_steps, insert_step, progress, set_status
+from shared.db.progress import end_open_steps, insert_step, pause, progress, set_status
 from shared.db.recording import lose_documents
+from shared.db.source_policies import check_searches, check_sources, load_policy, replace_policy
 from shared.db.tables import (
     CandidacyRow,
     DocumentRow,
@@ -40,9 +40,13 @@ from shared.domain.states import (
     StepStatus,
     allowed_actions,
 )
+from shared.ports.gateway import PlanEdit
 from shared.ports.ledger import Committed
 
 OPEN_SESSION_INDEX = "uq_runs_open_session"
+
+STOPPING = frozenset({Action.PAUSE, Action.CANCEL})
+"""Actions after which a run goes on under nobody else's key."""
 
 Control = Callable[[Session, RunRow, Outbox, ControlRequest], None]
 
@@ -52,15 +56,21 @@ class PostgresRunControls:
 
     _transactions: Transactions
     _max_running_runs: int
+    _web_search: bool
 
-    def act(self, owner_id: OwnerId, run_id: RunId, control: ControlRequest) -> Committed:
-        """Carry out an action that the run's status allows; say so in the run's events."""
+    def act(self, owner_id: OwnerId, run_id: RunId, control: ControlRequest, key_id: str | None = None) -> Committed:
+        """Carry out an action that the run's status allows; say so in the run's events.
+
+        From then on the run answers to the key of whoever let it go on.
+        """
         action, change_id = Action(control.action), new_id("chg")
 
         def work(session: Session, run: RunRow, outbox: Outbox) -> None:
             allow(run, action)
             outbox.event("control", action=action, by=owner_id, change_id=change_id)
             _CONTROLS[action](session, run, outbox, control)
+            if action not in STOPPING:
+                run.key_id = key_id
             run.updated_at = outbox.now
 
         try:
@@ -74,23 +84,26 @@ class PostgresRunControls:
         self,
         owner_id: OwnerId,
         run_id: RunId,
-        expected_version: int,
-        plan: Plan,
-        budget: Mapping[str, int] | None = None,
+        edit: PlanEdit,
     ) -> Committed:
-        """Replace the plan by a new version, and the limits that ``budget`` names."""
-        change_id = new_id("chg")
+        """Replace the plan by a new version, and what else the edit brings: a source policy, limits."""
+        change_id, plan = new_id("chg"), edit.plan
 
         def work(session: Session, run: RunRow, outbox: Outbox) -> None:
             allow(run, Action.EDIT_PLAN)
-            if expected_version != run.plan_version:
-                raise StaleVersion(expected_version, run.plan_version)
-            _check_searches(session, run, plan)
+            if edit.expected_version != run.plan_version:
+                raise StaleVersion(edit.expected_version, run.plan_version)
+            policy = edit.policy.settled() if edit.policy is not None else None
+            if policy is not None:
+                check_sources(session, owner_id, policy, self._web_search)
+            check_searches(plan, policy or load_policy(session, run.id))
             run.plan_version += 1
             body = plan.model_dump(mode="json")
             session.add(PlanRow(run_id=run.id, version=run.plan_version, body=body, by=owner_id))
-            if budget:
-                limits = changed(load_limits(session, run.id), budget)
+            if policy is not None:
+                replace_policy(session, run, policy, outbox)
+            if edit.budget:
+                limits = changed(load_limits(session, run.id), edit.budget)
                 session.execute(update(RequestRow).where(RequestRow.run_id == run.id).values(limits=asdict(limits)))
             outbox.event("plan_changed", plan_version=run.plan_version, by=owner_id, change_id=change_id)
             run.updated_at = outbox.now
@@ -149,17 +162,6 @@ def _was_changed(session: Session, run: RunRow, change_id: str) -> bool:
     return session.scalar(told.limit(1)) is not None
 
 
-def _check_searches(session: Session, run: RunRow, plan: Plan) -> None:
-    """Raise `Invalid` for a plan that searches where the run's policy forbids it, or nowhere although it may."""
-    body = session.execute(select(RequestRow.body).where(RequestRow.run_id == run.id)).scalar_one()
-    policy = CreateRun.model_validate(body).source_policy
-    wrong = next((t.endpoint for t in plan.search_tasks if not policy.allows_endpoint(t.endpoint)), None)
-    if wrong is not None:
-        raise Invalid(f"The run's source policy does not allow searches at {wrong}.", field="plan.search_tasks")
-    if policy.endpoints and not plan.search_tasks:
-        raise Invalid("The plan makes no search: give it one at least.", field="plan.search_tasks")
-
-
 def owned(session: Session, owner_id: OwnerId, run_id: RunId) -> str | None:
     """Return the run's id when it is the owner's."""
     return session.scalar(select(RunRow.id).where(RunRow.id == run_id, RunRow.owner_id == owner_id))
@@ -207,10 +209,7 @@ def _approve(session: Session, run: RunRow, outbox: Outbox, control: ControlRequ
 
 
 def _pause(session: Session, run: RunRow, outbox: Outbox, _: ControlRequest) -> None:
-    """Stop at the next safe boundary: what runs may end and is kept, nothing further is begun."""
-    run.resume_phase = run.status
-    set_status(run, outbox, RunStatus.PAUSED, "paused")
-    progress(session, run, outbox)
+    pause(session, run, outbox, "paused")
 
 
 def _resume(session: Session, run: RunRow, outbox: Outbox, _: ControlRequest) -> None:
@@ -249,8 +248,8 @@ def _cancel(session: Session, run: RunRow, outbox: Outbox, _: ControlRequest) ->
 
 def _retry(session: Session, run: RunRow, outbox: Outbox, _: ControlRequest) -> None:
     """Take up the failed phase again: what it completed is kept, only what failed or was left open is done anew."""
-    if run.kind == RunKind.INGEST:
-        _read_again(session, run, outbox)
+    if run.kind != RunKind.RESEARCH:
+        _do_again(session, run, outbox)
         return
     planning = run.resume_phase == RunStatus.PLANNING
     raise_epoch(session, run, outbox, RESEARCH_STEPS | SYNTHESIS_STEPS)
@@ -260,8 +259,8 @@ def _retry(session: Session, run: RunRow, outbox: Outbox, _: ControlRequest) -> 
         insert_step(session, run, outbox, NewStep(StepKind.PLAN, "plan", 0, "plan"))
 
 
-def _read_again(session: Session, run: RunRow, outbox: Outbox) -> None:
-    """Read the documents anew that an ingest run could not."""
+def _do_again(session: Session, run: RunRow, outbox: Outbox) -> None:
+    """Do the failed steps of a run without a plan anew: documents to read, a report to check."""
     failed = session.scalars(
         select(StepRow).where(StepRow.run_id == run.id, StepRow.epoch == run.epoch, StepRow.status == StepStatus.FAILED)
     ).all()
@@ -274,7 +273,9 @@ def _read_again(session: Session, run: RunRow, outbox: Outbox) -> None:
         .values(status="pending", reason=None)
     )
     for step in failed:
-        insert_step(session, run, outbox, NewStep(StepKind.PARSE, step.key, step.iteration, step.subject, step.inputs))
+        insert_step(
+            session, run, outbox, NewStep(StepKind(step.kind), step.key, step.iteration, step.subject, step.inputs)
+        )
     progress(session, run, outbox)
 
 

@@ -12,7 +12,7 @@ from shared.db.progress import progress
 from shared.db.tables import OwnerRow, RunRow, StepRow
 from shared.domain.ids import OwnerId, RunId, StepId
 from shared.domain.kinds import KINDS, kinds_of
-from shared.domain.states import CLAIMABLE, RunKind, RunStatus, StepKind, StepStatus
+from shared.domain.states import ACTIVE_RUN, CLAIMABLE, RunKind, RunStatus, StepKind, StepStatus
 from shared.ports.ledger import Committed, WakeUp
 
 FIRST_REWAKE_S = 2.0
@@ -24,12 +24,12 @@ WAIT_LIMIT_S = 7 * 86_400.0
 def may_run() -> ColumnElement[bool]:
     """Return the condition under which a run lets a step of it run, for a query that joins the two."""
     open_runs = [
-        (RunRow.kind == RunKind.RESEARCH) & (RunRow.status == status) & StepRow.kind.in_(kinds)
-        for status, kinds in CLAIMABLE.items()
+        (RunRow.kind == kind) & (RunRow.status == status) & StepRow.kind.in_(kinds)
+        for kind, by_status in CLAIMABLE.items()
+        for status, kinds in by_status.items()
     ]
-    ingesting = (RunRow.kind == RunKind.INGEST) & (RunRow.status == RunStatus.RESEARCHING)
-    few = RunRow.status.in_(list(CLAIMABLE))  # follows from the rest, and lets an index find these runs
-    return (StepRow.epoch == RunRow.epoch) & few & or_(ingesting, *open_runs)
+    few = RunRow.status.in_(ACTIVE_RUN)  # follows from the rest, and lets an index find these runs
+    return (StepRow.epoch == RunRow.epoch) & few & or_(*open_runs)
 
 
 def _is_due() -> ColumnElement[bool]:

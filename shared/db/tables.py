@@ -69,6 +69,7 @@ class RunRow(Base):
             "owner_id",
             postgresql_where=text("kind = 'research' and status in ('researching', 'synthesizing')"),
         ),
+        Index("ix_runs_of_run", "of_run_id", postgresql_where=text("of_run_id is not null")),
         Index("ix_runs_wake", "wake_at", postgresql_where=text("wake_at is not null")),
         Index(
             "uq_runs_open_session",
@@ -85,6 +86,10 @@ class RunRow(Base):
     kind: Mapped[str]
     status: Mapped[str]
     session_id: Mapped[str | None]
+    of_run_id: Mapped[str | None] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"))
+    """The run whose report this one checks again."""
+    key_id: Mapped[str | None] = mapped_column(ForeignKey("api_keys.id"))
+    """The key that asked for the run, or last steered it; no step starts once it is revoked."""
     engine: Mapped[str]
     epoch: Mapped[int] = mapped_column(default=1)
     iteration: Mapped[int] = mapped_column(default=0)

@@ -30,12 +30,12 @@ from shared.domain.states import WAITING_RUN, RunKind, RunStatus, StepKind, Step
 from shared.domain.view import (
     Candidate,
     ContradictionView,
-    IngestCounts,
     Knowledge,
     PlanView,
     QuestionView,
     RunView,
     Search,
+    StepCounts,
     StepView,
 )
 
@@ -56,9 +56,9 @@ def load_view(
     kind, status = RunKind(run.kind), RunStatus(run.status)
     limits = load_limits(session, run.id)
     waited = _waited_s(session, run, now) if status in WAITING_RUN else 0.0
-    if kind is RunKind.INGEST:
-        counts = _ingest_counts(session, run)
-        return RunView(kind, status, limits, Usage(), waited_s=waited, wait_limit_s=wait_limit_s, ingest=counts)
+    if kind is not RunKind.RESEARCH:
+        counts = _step_counts(session, run)
+        return RunView(kind, status, limits, Usage(), waited_s=waited, wait_limit_s=wait_limit_s, unplanned=counts)
     rows = _step_rows(session, run)
     steps = tuple(_step_view(row) for row in rows)
     return RunView(
@@ -247,14 +247,14 @@ def _plan(session: Session, run: RunRow) -> PlanView | None:
     )
 
 
-def _ingest_counts(session: Session, run: RunRow) -> IngestCounts:
+def _step_counts(session: Session, run: RunRow) -> StepCounts:
     ours = (StepRow.run_id == run.id, StepRow.epoch == run.epoch)
     counts = dict(session.execute(select(StepRow.status, func.count()).where(*ours).group_by(StepRow.status)).all())
     error = session.scalar(
         select(StepRow.error).where(*ours, StepRow.status == StepStatus.FAILED).order_by(StepRow.id).limit(1)
     )
     still = counts.get(StepStatus.PENDING, 0) + counts.get(StepStatus.RUNNING, 0)
-    return IngestCounts(still, counts.get(StepStatus.COMPLETED, 0), counts.get(StepStatus.FAILED, 0), error)
+    return StepCounts(still, counts.get(StepStatus.COMPLETED, 0), counts.get(StepStatus.FAILED, 0), error)
 
 
 def knowledge_row(knowledge: Knowledge) -> dict[str, Any]:

@@ -15,8 +15,8 @@ def advance(view: RunView) -> Advance:
     """Return what comes next for the run."""
     if view.status in WAITING_RUN and _expired(view):
         return Advance(RunStatus.CANCELLED, EXPIRED, EXPIRED, cancel=frozenset(StepKind))
-    if view.kind is RunKind.INGEST:
-        return _ingest(view)
+    if view.kind in _UNPLANNED:
+        return _unplanned(view)
     return _RULES.get(view.status, _nothing)(view)
 
 
@@ -70,15 +70,24 @@ def _queued(view: RunView) -> Advance:
     return Advance(status=RunStatus.RESEARCHING) if view.may_start else Advance()
 
 
-def _ingest(view: RunView) -> Advance:
+def _unplanned(view: RunView) -> Advance:
+    """Do the steps that came with the run; it fails when none of them worked."""
+    working, kind = _UNPLANNED[view.kind]
     if view.status in (RunStatus.CREATED, RunStatus.QUEUED):
-        return Advance(status=RunStatus.RESEARCHING)
-    counts = view.ingest
-    if view.status is not RunStatus.RESEARCHING or counts.open:
+        return Advance(status=working)
+    counts = view.unplanned
+    if view.status is not working or counts.open:
         return Advance()
     if counts.failed and not counts.completed:
-        return Advance(RunStatus.FAILED, "failed:parse", "failed:parse", counts.first_error)
+        return Advance(RunStatus.FAILED, f"failed:{kind}", f"failed:{kind}", counts.first_error)
     return Advance(RunStatus.COMPLETED, FINISHED, FINISHED)
+
+
+_UNPLANNED: dict[RunKind, tuple[RunStatus, StepKind]] = {
+    RunKind.INGEST: (RunStatus.RESEARCHING, StepKind.PARSE),
+    RunKind.REVERIFY: (RunStatus.SYNTHESIZING, StepKind.REVERIFY),
+}
+"""Runs without a plan: the status in which they work, and the kind of their steps."""
 
 
 _RULES: dict[RunStatus, Callable[[RunView], Advance]] = {

@@ -27,6 +27,7 @@ KINDS: dict[StepKind, KindSpec] = {
     StepKind.WRITE_SECTION: KindSpec("synthesizer", 180, "synthesizing", "Writing a section"),
     StepKind.VERIFY: KindSpec("synthesizer", 180, "verifying", "Verifying statements"),
     StepKind.ASSEMBLE: KindSpec("synthesizer", 180, "synthesizing", "Assembling the report"),
+    StepKind.REVERIFY: KindSpec("synthesizer", 180, "verifying", "Checking a report again"),
 }
 
 QUEUES: tuple[str, ...] = tuple(dict.fromkeys(spec.queue for spec in KINDS.values()))

@@ -10,6 +10,7 @@ class RunKind(StrEnum):
 
     RESEARCH = "research"
     INGEST = "ingest"
+    REVERIFY = "reverify"
 
 
 class RunStatus(StrEnum):
@@ -42,6 +43,7 @@ class StepKind(StrEnum):
     WRITE_SECTION = "write_section"
     VERIFY = "verify"
     ASSEMBLE = "assemble"
+    REVERIFY = "reverify"
 
 
 class StepStatus(StrEnum):
@@ -77,18 +79,31 @@ PLANNING_STEPS = frozenset({StepKind.PLAN, StepKind.REVISE_PLAN})
 RESEARCH_STEPS = frozenset({StepKind.DECIDE, StepKind.SEARCH, StepKind.READ_SOURCE, StepKind.PARSE, StepKind.EXTRACT})
 SYNTHESIS_STEPS = frozenset({StepKind.OUTLINE, StepKind.WRITE_SECTION, StepKind.VERIFY, StepKind.ASSEMBLE})
 
-CLAIMABLE: dict[RunStatus, frozenset[StepKind]] = {
-    RunStatus.PLANNING: PLANNING_STEPS,
-    RunStatus.RESEARCHING: RESEARCH_STEPS,
-    RunStatus.SYNTHESIZING: SYNTHESIS_STEPS,
+CLAIMABLE: dict[RunKind, dict[RunStatus, frozenset[StepKind]]] = {
+    RunKind.RESEARCH: {
+        RunStatus.PLANNING: PLANNING_STEPS,
+        RunStatus.RESEARCHING: RESEARCH_STEPS,
+        RunStatus.SYNTHESIZING: SYNTHESIS_STEPS,
+    },
+    RunKind.INGEST: {RunStatus.RESEARCHING: frozenset({StepKind.PARSE})},
+    RunKind.REVERIFY: {RunStatus.SYNTHESIZING: frozenset({StepKind.REVERIFY})},
 }
-"""The kinds of step that may run while the run has this status; none in any other."""
+"""The kinds of step that may run while a run of this kind has this status; none in any other."""
+
+ACTIVE_RUN = frozenset(status for by_status in CLAIMABLE.values() for status in by_status)
+"""The statuses in which a run has work for workers."""
+
+
+def claimable(kind: RunKind, status: RunStatus) -> frozenset[StepKind]:
+    """Return the kinds of step that may run now."""
+    return CLAIMABLE[kind].get(status, frozenset())
+
 
 _FORWARD: dict[RunStatus, frozenset[RunStatus]] = {
-    RunStatus.CREATED: frozenset({RunStatus.PLANNING, RunStatus.RESEARCHING}),
+    RunStatus.CREATED: frozenset({RunStatus.PLANNING, RunStatus.RESEARCHING, RunStatus.SYNTHESIZING}),
     RunStatus.PLANNING: frozenset({RunStatus.AWAITING_PLAN_APPROVAL, RunStatus.FAILED}),
     RunStatus.AWAITING_PLAN_APPROVAL: frozenset({RunStatus.QUEUED, RunStatus.PLANNING}),
-    RunStatus.QUEUED: frozenset({RunStatus.RESEARCHING, RunStatus.PLANNING}),
+    RunStatus.QUEUED: frozenset({RunStatus.RESEARCHING, RunStatus.SYNTHESIZING, RunStatus.PLANNING}),
     RunStatus.RESEARCHING: frozenset(
         {RunStatus.SYNTHESIZING, RunStatus.COMPLETED, RunStatus.FAILED, RunStatus.PLANNING}
     ),

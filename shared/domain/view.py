@@ -90,8 +90,8 @@ class Knowledge:
 
 
 @dataclass(frozen=True, slots=True)
-class IngestCounts:
-    """How the parse steps of an ingest run stand."""
+class StepCounts:
+    """How the steps stand of a run that has no plan: one that ingests documents or checks a report again."""
 
     open: int = 0
     completed: int = 0
@@ -124,7 +124,7 @@ class RunView:
     """Seconds for which the run has had its status."""
     wait_limit_s: float | None = None
     """How long it may wait for a person, if whoever asks knows."""
-    ingest: IngestCounts = IngestCounts()
+    unplanned: StepCounts = StepCounts()
 
     def of_kind(self, *kinds: StepKind) -> tuple[StepView, ...]:
         """Return the steps of these kinds, by iteration and key."""

@@ -7,8 +7,19 @@ from typing import Protocol
 from shared.contracts.events import Event
 from shared.contracts.evidence import Evidence, Fetch, Source
 from shared.contracts.plan import Plan
-from shared.contracts.report import Report, VerdictRow
-from shared.contracts.runs import ControlRequest, CreateRun, Document, DocumentPage, Ingest, Run, RunPage, StepObject
+from shared.contracts.report import Recheck, Report, Verification
+from shared.contracts.runs import (
+    ControlRequest,
+    CreateRun,
+    Document,
+    DocumentPage,
+    Ingest,
+    Reverification,
+    Run,
+    RunPage,
+    SourcePolicy,
+    StepObject,
+)
 from shared.domain.ids import OwnerId, RunId
 from shared.ports.ledger import Committed
 
@@ -21,31 +32,34 @@ class Upload:
     data: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class PlanEdit:
+    """Another plan in place of the version that was seen; a policy replaces the run's, limits only those named."""
+
+    expected_version: int
+    plan: Plan
+    policy: SourcePolicy | None = None
+    budget: Mapping[str, int] | None = None
+
+
 class Controls(Protocol):
     """What a person may do; each call is one transaction, and returns what may be sent after it."""
 
     def create_run(
-        self, owner_id: OwnerId, request: CreateRun, key: str | None, engine: str
+        self, owner_id: OwnerId, request: CreateRun, key: str | None, engine: str, key_id: str | None = None
     ) -> tuple[RunId, Committed]:
-        """Create a run, or return the one that this idempotency key made; raise `KeyReused`, `Conflict`, `Invalid`."""
+        """Create a run, or return the one that this idempotency ``key`` made; ``key_id`` is the bearer key's.
+
+        Raises `KeyReused`, `Conflict` and `Invalid`.
+        """
         ...
 
-    def act(self, owner_id: OwnerId, run_id: RunId, control: ControlRequest) -> Committed:
+    def act(self, owner_id: OwnerId, run_id: RunId, control: ControlRequest, key_id: str | None = None) -> Committed:
         """Carry out an action; raise `NotFound`, `IllegalAction`, `StaleVersion`, `Invalid`, `Conflict`."""
         ...
 
-    def edit_plan(
-        self,
-        owner_id: OwnerId,
-        run_id: RunId,
-        expected_version: int,
-        plan: Plan,
-        budget: Mapping[str, int] | None = None,
-    ) -> Committed:
-        """Replace the plan, and the limits that ``budget`` names, by a new version.
-
-        Raises `NotFound`, `IllegalAction`, `StaleVersion` and `Invalid`.
-        """
+    def edit_plan(self, owner_id: OwnerId, run_id: RunId, edit: PlanEdit) -> Committed:
+        """Replace the plan by a new version; raise `NotFound`, `IllegalAction`, `StaleVersion`, `Invalid`."""
         ...
 
     def admit(self, owner_id: OwnerId) -> Committed:
@@ -56,7 +70,13 @@ class Controls(Protocol):
         """Cancel and fence the run, then remove every row of it."""
         ...
 
-    def add_documents(self, owner_id: OwnerId, uploads: Sequence[Upload]) -> tuple[Ingest, Committed]:
+    def reverify(self, owner_id: OwnerId, run_id: RunId, key_id: str | None = None) -> tuple[Reverification, Committed]:
+        """Start a run that checks the newest report of a run again; raise `NotFound`, `Conflict` while it is open."""
+        ...
+
+    def add_documents(
+        self, owner_id: OwnerId, uploads: Sequence[Upload], key_id: str | None = None
+    ) -> tuple[Ingest, Committed]:
         """Keep files and start the ingest run that reads them; a file that is known already is not read again."""
         ...
 
@@ -106,8 +126,8 @@ class ReadModel(Protocol):
         """Return the newest report as a file (``md``, ``html`` or ``bundle``) and its media type."""
         ...
 
-    def verdicts(self, owner_id: OwnerId, run_id: RunId) -> tuple[VerdictRow, ...]:
-        """Return the verdicts of the newest report."""
+    def verification(self, owner_id: OwnerId, run_id: RunId) -> Verification | Recheck:
+        """Return the verdicts of the newest report, or what a run of kind reverify found."""
         ...
 
     def documents(self, owner_id: OwnerId, cursor: str | None, limit: int) -> DocumentPage:

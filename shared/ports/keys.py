@@ -20,11 +20,23 @@ class KeyFacts:
     last_used_at: datetime | None
 
 
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Who asks: an owner, and the key that came along, if keys are asked for."""
+
+    owner_id: OwnerId
+    key_id: str | None = None
+
+
 class Keys(Protocol):
     """Looking keys up on every request."""
 
-    def owner_of(self, key: str) -> OwnerId | None:
-        """Return the owner of a living key; None for an unknown, revoked or expired one."""
+    def holder_of(self, key: str) -> Holder | None:
+        """Return whose living key this is; None for an unknown, revoked or expired one."""
+        ...
+
+    def living(self, key_id: str) -> bool:
+        """Tell whether a key that was good before still is."""
         ...
 
 

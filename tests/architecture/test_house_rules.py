@@ -26,7 +26,7 @@ CODE = [p for top in ("services", "shared", "infra") for p in sorted((ROOT / top
 def test_every_kind_of_step_has_its_place() -> None:
     """Each kind has a queue, a status in which it may run, and exactly the service of its queue handles it."""
     assert set(KINDS) == set(StepKind)
-    assert set().union(*CLAIMABLE.values()) == set(StepKind)
+    assert {kind for by_status in CLAIMABLE.values() for kinds in by_status.values() for kind in kinds} == set(StepKind)
     tables = {"planner": PLANNER, "fetcher": FETCHER, "extractor": EXTRACTOR, "synthesizer": SYNTHESIZER}
     for queue, table in tables.items():
         assert set(table) == kinds_of(queue)

@@ -13,19 +13,11 @@ from services.synthesizer.verify import verify_bundle
 from tests.support.api import Api
 from tests.support.model_server import ModelServer
 from tests.support.stack import Stack
+from tests.support.usage import provider_usage, usage_of
 
 ROOT = Path(__file__).parents[2]
 HARBOR = ROOT / "evals" / "corpora" / "harbor"
 CONFLICT = next(c.question for c in load_cases(ROOT / "evals" / "cases" / "harbor.json") if c.kind == "conflict")
-PHASES = {
-    "planner": ("PlanProposal",),
-    "decision": ("Decision",),
-    "extractor": ("Extraction",),
-    "writer": ("SectionText", "SummaryText"),
-    "verifier": ("Verdicts",),
-}
-FIGURES = ("calls", "input_tokens", "output_tokens", "cached_tokens")
-
 MakeStack = Callable[..., AbstractContextManager[Stack]]
 
 
@@ -93,27 +85,6 @@ def test_a_run_with_a_model_from_question_to_verified_report(
 def verdicts(api: Api, run_id: str) -> list[dict[str, Any]]:
     """Return the verdicts of a run."""
     return list(api.json(f"/research-runs/{run_id}/verification")["verdicts"])
-
-
-def usage_of(run: dict[str, Any]) -> dict[str, Any]:
-    """Return the figures of a run as the provider counts them."""
-    usage = run["usage"]
-    total = {"calls": usage["model_calls"] + usage["verification_calls"]}
-    total |= {name: usage[name] for name in FIGURES if name != "calls"}
-    return {"total": total, "by_phase": usage["by_phase"]}
-
-
-def provider_usage(provider: ModelServer) -> dict[str, Any]:
-    """Return the provider's count, by phase."""
-    counts = provider.counts()
-    by_phase: dict[str, Counter[str]] = {}
-    for phase, schemas in PHASES.items():
-        counted: Counter[str] = Counter()
-        for schema in schemas:
-            counted.update(counts["by_schema"].get(schema, {}))
-        if counted:
-            by_phase[phase] = counted
-    return {"total": {name: counts[name] for name in FIGURES}, "by_phase": by_phase}
 
 
 def test_the_same_run_makes_the_same_calls(api: Api, documents: list[str], provider: ModelServer) -> None:

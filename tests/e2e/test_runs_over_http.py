@@ -3,8 +3,10 @@
 import json
 import threading
 
+import psycopg
 import redis
 import requests
+from psycopg.types.json import Jsonb
 
 from tests.support.api import Api
 from tests.support.stack import Stack, wait_until
@@ -154,3 +156,42 @@ def test_two_documents_with_the_same_bytes_are_read_once(api: Api, stack: Stack)
     one, two = (api.json(f"/documents/{i}") for i in again["document_ids"])
     assert one["snapshot_sha256"] == two["snapshot_sha256"]
     assert one["document_id"] != two["document_id"]
+
+
+def test_a_report_is_checked_again(api: Api, documents: list[str], stack: Stack) -> None:
+    """All verdicts come out the same; once a cited text is gone, what rests on it can be resolved no more."""
+    run_id = waiting(api, documents)
+    path = f"/research-runs/{run_id}/reverify"
+    assert api.call("POST", path).status_code == 404
+    act(api, run_id, "approve_plan")
+    api.complete(run_id)
+    first = reverified(api, run_id)
+    assert (first["run_id"], first["report_version"], first["changed"]) == (run_id, 1, [])
+    kept = api.json(f"/research-runs/{run_id}/verification")
+    assert first["verdicts"] == kept["verdicts"] != []
+    lost = next(v for v in kept["verdicts"] if v["emitted"])
+    evidence = {e["evidence_id"]: e for e in api.json(f"/research-runs/{run_id}/evidence")["evidence"]}
+    snapshot = evidence[lost["evidence_ids"][0]]["snapshot_sha256"]
+    with psycopg.connect(stack.database_url.replace("+psycopg", "")) as connection:
+        row = connection.execute("select to_jsonb(s) from snapshots s where sha256 = %s", [snapshot]).fetchone()
+        connection.execute("delete from snapshots where sha256 = %s", [snapshot])
+    second = reverified(api, run_id)
+    verdicts = {v["statement_id"]: v["verdict"] for v in second["verdicts"]}
+    assert lost["statement_id"] in second["changed"]
+    assert {verdicts[i] for i in second["changed"]} == {"unresolvable"}
+    assert api.run(run_id)["status"] == "completed"
+    assert len(api.json(f"/research-runs/{run_id}/verification")["reverifications"]) == 2
+    with psycopg.connect(stack.database_url.replace("+psycopg", "")) as connection:  # other tests cite it too
+        back = "insert into snapshots select * from jsonb_populate_record(null::snapshots, %s)"
+        connection.execute(back, [Jsonb(row[0] if row else {})])
+
+
+def reverified(api: Api, run_id: str) -> dict[str, object]:
+    """Have a report checked again; return what came of it."""
+    answer = api.call("POST", f"/research-runs/{run_id}/reverify")
+    assert answer.status_code == 202, answer.text
+    again = answer.json()["run_id"]
+    assert answer.headers["Location"].endswith(again)
+    api.complete(again)
+    assert api.run(again)["of_run_id"] == run_id
+    return dict(api.json(f"/research-runs/{again}/verification"))

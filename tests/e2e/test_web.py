@@ -1,24 +1,21 @@
 """The web as source, end to end: four fetch workers, sites on loopback, a search engine, reports from pages."""
 
-import mimetypes
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from evals.graders.facts import grade, load_cases
 from services.synthesizer.verify import verify_bundle
-from tests.support.api import NOT_DOCUMENTS, Api
+from tests.support.api import Api
+from tests.support.harbor_site import CASES_FILE, harbor_pages
 from tests.support.searxng import FakeSearXNG
 from tests.support.servers import fresh_database
 from tests.support.site import Reply, Site, gaps, overlaps, running_site
 from tests.support.stack import Stack, running_stack
 
-ROOT = Path(__file__).parents[2]
-CASES = {case.id: case for case in load_cases(ROOT / "evals" / "cases" / "harbor.json")}
-HOSTS = ("port.harbor-one.test", "news.harbor-one.test", "www.harbor-two.test", "harbor-three.test")
+CASES = {case.id: case for case in load_cases(CASES_FILE)}
 POLITE = "polite.test"
 CLOSED = "closed.test"
 DELAY_S = 0.4
@@ -47,22 +44,11 @@ class Web:
         return list(self.api.json(f"/research-runs/{run_id}/{what}")[what])
 
 
-def corpus(site: Site) -> dict[str, bytes]:
-    """Spread the harbor corpus over some hosts; return its pages by address."""
-    files = [p for p in sorted((ROOT / "evals" / "corpora" / "harbor").iterdir()) if p.name not in NOT_DOCUMENTS]
-    pages = {}
-    for number, path in enumerate(files):
-        kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
-        reply = Reply(path.read_bytes(), headers={"Content-Type": kind})
-        pages[site.answer(HOSTS[number % len(HOSTS)], f"/{path.name}", reply)] = path.read_bytes()
-    return pages
-
-
 @pytest.fixture(scope="module")
 def web(postgres: str, template_database: str, valkey: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Web]:
     """The stack with four fetch workers, a corpus on several sites and a search engine over it."""
     with running_site() as site, fresh_database(postgres, template_database) as database:
-        engine = FakeSearXNG(site, corpus(site))
+        engine = FakeSearXNG(site, harbor_pages(site))
         for number in range(10):
             site.answer(
                 POLITE, f"/{number}", f"<title>{number}</title><p>Basin number {number} is {number} m deep.</p>"

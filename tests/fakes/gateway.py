@@ -5,7 +5,7 @@ together. With an `ending` a run goes to that end by itself as soon as its plan 
 """
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -13,14 +13,14 @@ from typing import Any
 from services.gateway.deps import Deps, Limits
 from shared.contracts.events import Event
 from shared.contracts.evidence import Evidence, Fetch, Source
-from shared.contracts.plan import Plan
-from shared.contracts.report import Report, VerdictRow
+from shared.contracts.report import Report, Verification
 from shared.contracts.runs import (
     ControlRequest,
     CreateRun,
     Document,
     DocumentPage,
     Ingest,
+    Reverification,
     Run,
     RunCounts,
     RunPage,
@@ -30,7 +30,7 @@ from shared.contracts.runs import (
 from shared.domain.errors import Conflict, IllegalAction, Invalid, KeyReused, LeadlineError, NotFound, StaleVersion
 from shared.domain.ids import OwnerId, RunId, StepId, sha256_hex, spell_id
 from shared.domain.states import Action, RunStatus, StepKind, allowed_actions, is_final
-from shared.ports.gateway import Upload
+from shared.ports.gateway import PlanEdit, Upload
 from shared.ports.ledger import Committed, WakeUp
 from tests.factories.reports import a_plan, a_report
 
@@ -115,8 +115,8 @@ class Desk:
         self.owners[run_id] = owner_id
         self.events[run_id] = []
         self.runs[run_id] = Run(
-            run_id=run_id, kind=kind, session_id=request.session_id, status="created", resume_phase=None,
-            stop_reason=None, objective=request.objective, depth=request.depth, engine="extractive",
+            run_id=run_id, kind=kind, of_run_id=None, session_id=request.session_id, status="created",
+            resume_phase=None, stop_reason=None, objective=request.objective, depth=request.depth, engine="extractive",
             as_of=request.as_of, language=None, plan=None, plan_version=0, source_policy=request.source_policy,
             budget={}, usage=RunUsage(), counts=RunCounts(), allowed_actions=(), last_error=None, report_version=0,
             last_seq=0, created_at=EPOCH, updated_at=EPOCH, started_at=None, completed_at=None,
@@ -132,7 +132,7 @@ class FakeControls:
     desk: Desk
 
     def create_run(
-        self, owner_id: OwnerId, request: CreateRun, key: str | None, engine: str
+        self, owner_id: OwnerId, request: CreateRun, key: str | None, engine: str, key_id: str | None = None
     ) -> tuple[RunId, Committed]:
         """Create a run whose plan is ready at once."""
         desk, body = self.desk, request.model_dump_json()
@@ -174,7 +174,7 @@ class FakeControls:
         if self.desk.ending is not None:
             self.desk.end(run_id, *self.desk.ending)
 
-    def act(self, owner_id: OwnerId, run_id: RunId, control: ControlRequest) -> Committed:
+    def act(self, owner_id: OwnerId, run_id: RunId, control: ControlRequest, key_id: str | None = None) -> Committed:
         """Approve the plan or cancel the run."""
         self.desk.check(owner_id, run_id)
         run = self.desk.runs[run_id]
@@ -188,21 +188,15 @@ class FakeControls:
         self._go(run_id)
         return Committed(events=tuple(self.desk.events[run_id][-1:]))
 
-    def edit_plan(
-        self,
-        owner_id: OwnerId,
-        run_id: RunId,
-        expected_version: int,
-        plan: Plan,
-        budget: Mapping[str, int] | None = None,
-    ) -> Committed:
+    def edit_plan(self, owner_id: OwnerId, run_id: RunId, edit: PlanEdit) -> Committed:
         """Replace the plan and some limits."""
         self.desk.check(owner_id, run_id)
         run = self.desk.runs[run_id]
         self._allow(run, Action.EDIT_PLAN)
-        if expected_version != run.plan_version:
-            raise StaleVersion(expected_version, run.plan_version)
-        changes = {"plan": plan, "plan_version": run.plan_version + 1, "budget": {**run.budget, **(budget or {})}}
+        if edit.expected_version != run.plan_version:
+            raise StaleVersion(edit.expected_version, run.plan_version)
+        budget = {**run.budget, **(edit.budget or {})}
+        changes = {"plan": edit.plan, "plan_version": run.plan_version + 1, "budget": budget}
         self.desk.runs[run_id] = run.model_copy(update=changes)
         return Committed(events=(self.desk.happen(run_id, "plan_changed", plan_version=run.plan_version + 1),))
 
@@ -221,7 +215,21 @@ class FakeControls:
             del self.desk.owners[run_id], self.desk.runs[run_id], self.desk.events[run_id]
             self.desk.changed.notify_all()
 
-    def add_documents(self, owner_id: OwnerId, uploads: Sequence[Upload]) -> tuple[Ingest, Committed]:
+    def reverify(self, owner_id: OwnerId, run_id: RunId, key_id: str | None = None) -> tuple[Reverification, Committed]:
+        """Start a run that checks nothing and ends at once."""
+        desk = self.desk
+        desk.check(owner_id, run_id)
+        version = desk.runs[run_id].report_version
+        with desk.changed:
+            again = desk.add_run(owner_id, CreateRun(objective="Check again"), "reverify")
+            desk.move(again, RunStatus.SYNTHESIZING)
+            desk.move(again, RunStatus.COMPLETED)
+        answer = Reverification(run_id=again, of_run_id=run_id, report_version=version)
+        return answer, Committed(events=tuple(desk.events[again]))
+
+    def add_documents(
+        self, owner_id: OwnerId, uploads: Sequence[Upload], key_id: str | None = None
+    ) -> tuple[Ingest, Committed]:
         """Keep documents and read them at once."""
         desk = self.desk
         with desk.changed:
@@ -322,10 +330,9 @@ class FakeReads:
         }
         return files[fmt]
 
-    def verdicts(self, owner_id: OwnerId, run_id: RunId) -> tuple[VerdictRow, ...]:
-        """Return no verdicts."""
-        self.desk.check(owner_id, run_id)
-        return ()
+    def verification(self, owner_id: OwnerId, run_id: RunId) -> Verification:
+        """Return the figures of the report, and no verdicts."""
+        return Verification(summary=self.report(owner_id, run_id).verification, verdicts=())
 
     def documents(self, owner_id: OwnerId, cursor: str | None, limit: int) -> DocumentPage:
         """Return documents, newest first."""

@@ -1,5 +1,6 @@
 """Owners and their keys, over real Postgres and the whole application: nobody reaches what is somebody else's."""
 
+import itertools
 from dataclasses import dataclass
 
 import pytest
@@ -7,15 +8,16 @@ from flask.testing import FlaskClient
 from sqlalchemy import text
 
 from services.gateway.app import Deps, create_app
+from services.gateway.deps import Limits
 from services.gateway.routes import ROUTES
-from shared.contracts.runs import CreateRun, SourcePolicy
+from shared.contracts.runs import ControlRequest, CreateRun, SourcePolicy
 from shared.db.engine import Transactions
 from shared.db.keys import PostgresKeys
 from shared.domain.errors import NotFound
 from shared.domain.keys import read_key
 from shared.ports.gateway import Upload
 from tests.fakes.gateway import Desk, FakeSignals, FakeWatch
-from tests.support.stage import Stage
+from tests.support.stage import ALL_KINDS, Stage
 
 OPEN = ("/healthz", "/readyz", "/metrics", "/openapi.json", "/docs", "/api/v1/capabilities")
 
@@ -36,14 +38,22 @@ def house(transactions: Transactions) -> House:
     """Two owners, each with a key; the first has a run and a document."""
     stage, keys = Stage(transactions), PostgresKeys(transactions)
     mine, theirs = keys.create("ada", "laptop", None), keys.create("bob", "", 30)
-    owner = keys.owner_of(mine)
-    assert owner is not None
+    holder = keys.holder_of(mine)
+    assert holder is not None
+    owner = holder.owner_id
     ingest, _ = stage.controls.add_documents(owner, [Upload("a.txt", b"Some words.")])
     policy = SourcePolicy(document_ids=ingest.document_ids)
     run_id, _ = stage.controls.create_run(owner, CreateRun(objective="What?", source_policy=policy), None, "extractive")
     desk = Desk()
     app = create_app(
-        Deps(controls=stage.controls, reads=stage.reads, signals=FakeSignals(desk), watch=FakeWatch(desk), keys=keys)
+        Deps(
+            controls=stage.controls,
+            reads=stage.reads,
+            signals=FakeSignals(desk),
+            watch=FakeWatch(desk),
+            limits=Limits(ping_s=0.2, poll_s=0.1),
+            keys=keys,
+        )
     )
     return House(app.test_client(), mine, theirs, run_id, ingest.document_ids[0])
 
@@ -98,14 +108,20 @@ def test_keys_end(transactions: Transactions) -> None:
     one, two = keys.create("ada", "", None), keys.create("ada", "", 1)
     spelt = read_key(one)
     assert spelt is not None
-    assert keys.owner_of(one) == keys.owner_of(two)
+    first, second = keys.holder_of(one), keys.holder_of(two)
+    assert first is not None
+    assert second is not None
+    assert first.owner_id == second.owner_id
+    assert first.key_id == spelt.key_id != second.key_id
+    assert keys.living(spelt.key_id)
     keys.revoke(spelt.key_id)
     keys.revoke(spelt.key_id)
-    assert keys.owner_of(one) is None
+    assert keys.holder_of(one) is None
+    assert not keys.living(spelt.key_id)
     with pytest.raises(NotFound):
         keys.revoke("nothing0")
     transactions.run(lambda s: s.execute(text("update api_keys set expires_at = clock_timestamp()")))
-    assert keys.owner_of(two) is None
+    assert keys.holder_of(two) is None
     assert {f.owner for f in keys.every()} == {"ada"}
 
 
@@ -115,3 +131,51 @@ def test_the_database_holds_no_key(transactions: Transactions) -> None:
     dump = str(transactions.run(lambda s: s.execute(text("select k::text from api_keys k")).all()))
     assert key not in dump
     assert key.rpartition("_")[2] not in dump
+
+
+def test_a_run_pauses_when_its_key_is_revoked(transactions: Transactions) -> None:
+    """No step starts under a revoked key; whoever holds a living one may let the run go on."""
+    stage, keys = Stage(transactions), PostgresKeys(transactions)
+    one, two = (keys.holder_of(keys.create("ada", "", None)) for _ in range(2))
+    assert one is not None
+    assert two is not None
+    ingest, _ = stage.controls.add_documents(one.owner_id, [Upload("a.txt", b"Some words.")], one.key_id)
+    policy = SourcePolicy(document_ids=ingest.document_ids)
+    request = CreateRun(objective="What?", source_policy=policy)
+    run_id, created = stage.controls.create_run(one.owner_id, request, None, "extractive", one.key_id)
+    [wake_up] = created.wake_ups
+    keys.revoke(str(one.key_id))
+    assert stage.ledger.claim(wake_up.step_id, ALL_KINDS, "w1") is None
+    run = stage.reads.run(one.owner_id, run_id)
+    assert (run.status, run.resume_phase) == ("paused", "planning")
+    last = stage.reads.events(one.owner_id, run_id, 0, 100)[-1]
+    assert (last.type, last.payload["reason"]) == ("status_changed", "authority_revoked")
+    assert stage.due() == []
+    stage.controls.act(two.owner_id, run_id, ControlRequest(action="resume"), two.key_id)
+    assert stage.claim(wake_up.step_id).run_id == run_id
+
+
+def test_an_expired_key_lets_its_run_end(transactions: Transactions) -> None:
+    """A key that runs out while its run goes on stops nothing: only revoking does."""
+    stage, keys = Stage(transactions), PostgresKeys(transactions)
+    holder = keys.holder_of(keys.create("ada", "", 1))
+    assert holder is not None
+    ingest, _ = stage.controls.add_documents(holder.owner_id, [Upload("a.txt", b"Words.")], holder.key_id)
+    transactions.run(lambda s: s.execute(text("update api_keys set expires_at = clock_timestamp()")))
+    [step_id] = stage.pending(ingest.run_id, "parse")
+    assert stage.claim(step_id).owner_id == holder.owner_id
+
+
+def test_a_stream_ends_when_its_key_is_revoked(house: House, transactions: Transactions) -> None:
+    """An open event stream asks from time to time whether its key still lives."""
+    spelt = read_key(house.mine)
+    assert spelt is not None
+    path = f"/api/v1/research-runs/{house.run_id}/events"
+    headers = {**bearer(house.mine), "Accept": "text/event-stream"}
+    with house.client.get(path, headers=headers, buffered=False) as answer:
+        frames = iter(answer.response)
+        assert b"event: run_created" in b"".join(itertools.islice(frames, 2))
+        PostgresKeys(transactions).revoke(spelt.key_id)
+        rest = b"".join(frames)
+    assert b"event: end" not in rest
+    assert house.client.get(path, headers=headers).status_code == 401

@@ -21,6 +21,7 @@ from shared.domain.errors import (
 )
 from shared.domain.ids import LOCAL_OWNER, OwnerId, RunId, StepId
 from shared.domain.states import StepKind
+from shared.ports.gateway import PlanEdit
 from shared.ports.ledger import Outcome
 from tests.support.stage import ALL_KINDS, Stage, found, plan
 
@@ -183,13 +184,13 @@ def test_controls_refuse_what_cannot_be(stage: Stage) -> None:
     with pytest.raises(StaleVersion):
         stage.act(run_id, "approve_plan", expected_version=7)
     with pytest.raises(StaleVersion):
-        stage.controls.edit_plan(LOCAL_OWNER, run_id, 0, plan())
+        stage.controls.edit_plan(LOCAL_OWNER, run_id, PlanEdit(0, plan()))
     with pytest.raises(NotFound):
         stage.controls.act(OwnerId("own_other"), run_id, ControlRequest(action="cancel"))
-    stage.controls.edit_plan(LOCAL_OWNER, run_id, 1, plan(2))
+    stage.controls.edit_plan(LOCAL_OWNER, run_id, PlanEdit(1, plan(2)))
     stage.act(run_id, "approve_plan", expected_version=2)
     with pytest.raises(IllegalAction) as refused:
-        stage.controls.edit_plan(LOCAL_OWNER, run_id, 2, plan())
+        stage.controls.edit_plan(LOCAL_OWNER, run_id, PlanEdit(2, plan()))
     assert refused.value.allowed == ("pause", "refine", "cancel")
 
 

@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 from shared.db.engine import Transactions, open_engine
 from shared.domain.errors import NotFound, RateLimited
 from shared.domain.ids import LOCAL_OWNER, RunId
+from shared.ports.gateway import PlanEdit
 from shared.ports.ledger import Outcome
 from tests.support.stage import ALL_KINDS, Stage, found, plan
 
@@ -43,7 +44,7 @@ def story(stage: Stage, sure: Stage) -> RunId:
     lease = stage.claim(plan_step)
     assert stage.ledger.heartbeat(lease)
     assert stage.ledger.commit(lease, Outcome("planned", plan=plan())) is not None
-    stage.controls.edit_plan(LOCAL_OWNER, run_id, 1, plan(2))
+    stage.controls.edit_plan(LOCAL_OWNER, run_id, PlanEdit(1, plan(2)))
     stage.act(run_id, "approve_plan", expected_version=2)
     stage.ledger.admit(LOCAL_OWNER)
     for search in sure.pending(run_id, "search"):

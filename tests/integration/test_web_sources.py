@@ -15,14 +15,16 @@ from services.fetcher.search.searxng import SearXNG
 from services.fetcher.web import WayOut, fetch
 from shared.contracts.evidence import Fetch, Source
 from shared.contracts.plan import Plan, PlannedSection, Question, SearchTask
-from shared.contracts.runs import CreateRun, SourcePolicy
+from shared.contracts.runs import CreateRun, SourcePolicy, WebPolicy
 from shared.db.controls import PostgresControls
 from shared.db.engine import Transactions
 from shared.db.sites import PostgresRobots, PostgresSites
 from shared.domain.errors import Invalid, Permanent, RateLimited, StepError, Transient
 from shared.domain.ids import LOCAL_OWNER, RunId, StepId
+from shared.domain.selection import GIVEN
 from shared.domain.states import StepKind
 from shared.guards.addresses import Allowance, parse_networks
+from shared.ports.gateway import PlanEdit
 from shared.ports.ledger import Lease, Outcome
 from tests.support.searxng import FakeSearXNG
 from tests.support.site import Handler, Reply, Site, running_site
@@ -398,9 +400,9 @@ def test_a_plan_cannot_loosen_the_policy(world: World) -> None:
     run_id, created = world.stage.controls.create_run(LOCAL_OWNER, request, None, "extractive")
     world.stage.finish(created.wake_ups[0].step_id, Outcome("planned", plan=plan("web")))
     with pytest.raises(Invalid, match="news"):
-        world.stage.controls.edit_plan(LOCAL_OWNER, run_id, 1, plan("documents", "news"))
+        world.stage.controls.edit_plan(LOCAL_OWNER, run_id, PlanEdit(1, plan("documents", "news")))
     with pytest.raises(Invalid, match="no search"):
-        world.stage.controls.edit_plan(LOCAL_OWNER, run_id, 1, plan())
+        world.stage.controls.edit_plan(LOCAL_OWNER, run_id, PlanEdit(1, plan()))
     world.stage.act(run_id, "approve_plan")
     world.stage.ledger.admit(LOCAL_OWNER)
     with pytest.raises(Permanent, match="endpoint_not_allowed"):
@@ -443,3 +445,38 @@ def test_every_answer_of_the_site_is_asked_for_politely(world: World) -> None:
     world.read(world.site.answer(HOST, "/polite", answer))
     assert agents == ["Leadline/0.1"]
     assert [round(s, 1) for s in world.slept] == [0.0, 0.5]
+
+
+def test_an_edit_may_bring_another_policy(world: World) -> None:
+    """A person may change where the run looks: the plan is judged by the new policy, addresses become candidates."""
+    document = world.stage.document()
+    request = CreateRun(
+        objective="How deep?", source_policy=SourcePolicy(document_ids=(document,), urls=("http://a.test/old",))
+    )
+    run_id, created = world.stage.controls.create_run(LOCAL_OWNER, request, None, "extractive")
+    world.stage.finish(created.wake_ups[0].step_id, Outcome("planned", plan=plan("documents")))
+    web = WebPolicy(mode="full_web", excluded_domains=("b.test",))
+    for wrong, why in (
+        (PlanEdit(1, plan("documents"), SourcePolicy(web=web)), "documents"),
+        (PlanEdit(1, plan("web"), SourcePolicy(web=web, urls=("http://b.test/",))), "excludes"),
+    ):
+        with pytest.raises(Invalid, match=why):
+            world.stage.controls.edit_plan(LOCAL_OWNER, run_id, wrong)
+    assert world.stage.reads.run(LOCAL_OWNER, run_id).plan_version == 1
+    edit = PlanEdit(1, plan("web", "news"), SourcePolicy(web=web, urls=("http://a.test/new",)))
+    world.stage.controls.edit_plan(LOCAL_OWNER, run_id, edit)
+    run = world.stage.reads.run(LOCAL_OWNER, run_id)
+    assert (run.plan_version, run.source_policy.web_mode) == (2, "full_web")
+    given = [c.source_id for c in world.stage.materials.view(run_id).candidates if c.search_key == GIVEN]
+    urls = {s.source_id: s.url for s in world.stage.materials.sources(run_id)}
+    assert [urls[i] for i in given] == ["http://a.test/new"]
+
+
+def test_an_edit_without_a_policy_keeps_it(world: World) -> None:
+    """What a person does not mention stays as it is."""
+    request = CreateRun(objective="How deep?", source_policy=SourcePolicy(urls=("http://a.test/",)))
+    run_id, created = world.stage.controls.create_run(LOCAL_OWNER, request, None, "extractive")
+    world.stage.finish(created.wake_ups[0].step_id, Outcome("planned", plan=plan()))
+    before = world.stage.reads.run(LOCAL_OWNER, run_id).source_policy
+    world.stage.controls.edit_plan(LOCAL_OWNER, run_id, PlanEdit(1, plan()))
+    assert world.stage.reads.run(LOCAL_OWNER, run_id).source_policy == before

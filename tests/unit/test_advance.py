@@ -11,7 +11,7 @@ from shared.domain.advance import advance, gained, wake_in_s
 from shared.domain.budget import TIERS, Depth, Usage
 from shared.domain.states import RunKind, RunStatus, StepKind, StepStatus
 from shared.domain.stopping import gate_passes
-from shared.domain.view import ContradictionView, IngestCounts, Knowledge, RunView, StepView
+from shared.domain.view import ContradictionView, Knowledge, RunView, StepCounts, StepView
 from tests.support.simulation import Simulation, World
 
 QUICK = TIERS[Depth.QUICK]
@@ -22,7 +22,7 @@ def test_a_run_goes_from_question_to_report() -> None:
     run = Simulation(World())
     assert run.play() is RunStatus.COMPLETED
     assert run.view.stop_reason == "finished"
-    assert {s.kind for s in run.view.steps} == set(StepKind) - {StepKind.REVISE_PLAN}
+    assert {s.kind for s in run.view.steps} == set(StepKind) - {StepKind.REVISE_PLAN, StepKind.REVERIFY}
 
 
 @given(data=st.data(), candidates=st.integers(0, 6), decisions=st.integers(0, 9), questions=st.integers(1, 7))
@@ -110,9 +110,9 @@ def test_gain_is_anything_new() -> None:
 def test_ingest_ends_when_its_documents_are_read() -> None:
     """An ingest run fails only when nothing could be read."""
     view = RunView(RunKind.INGEST, RunStatus.RESEARCHING, QUICK, Usage())
-    assert advance(replace(view, ingest=IngestCounts(open=1, completed=3))).status is None
-    assert advance(replace(view, ingest=IngestCounts(completed=1, failed=2))).status is RunStatus.COMPLETED
-    assert advance(replace(view, ingest=IngestCounts(failed=2, first_error="no"))).error == "no"
+    assert advance(replace(view, unplanned=StepCounts(open=1, completed=3))).status is None
+    assert advance(replace(view, unplanned=StepCounts(completed=1, failed=2))).status is RunStatus.COMPLETED
+    assert advance(replace(view, unplanned=StepCounts(failed=2, first_error="no"))).error == "no"
 
 
 def test_a_cut_short_synthesis_cancels_what_is_open() -> None:

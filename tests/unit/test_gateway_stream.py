@@ -9,7 +9,7 @@ import pytest
 
 from services.gateway.deps import Deps, Limits
 from services.gateway.hub import Feed, Hub, Notice, Topic
-from services.gateway.sse import stream
+from services.gateway.sse import Listener, stream
 from shared.contracts.events import Event
 from shared.contracts.runs import CreateRun
 from shared.domain.ids import LOCAL_OWNER, RunId
@@ -49,7 +49,7 @@ def hub(deps: Deps) -> Iterator[Hub]:
 def follow(deps: Deps, hub: Hub, run_id: RunId, after: int = 0) -> Iterator[bytes]:
     """Open a stream as the route does."""
     position = deps.reads.run(LOCAL_OWNER, run_id).last_seq
-    return stream(deps, hub, Topic(LOCAL_OWNER, run_id), after, position)
+    return stream(deps, hub, Listener(Topic(LOCAL_OWNER, run_id), after), position)
 
 
 def parsed(frames: list[bytes]) -> list[tuple[str, int]]:

@@ -4,7 +4,7 @@ import pickle
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from services.extractor.reading.html import read
@@ -233,6 +233,7 @@ FRAGMENTS = st.sampled_from(
 
 
 @given(st.lists(FRAGMENTS, max_size=40).map(" ".join))
+@example("<pre> &#0; <br> &#0;")
 def test_any_soup_of_tags_gives_a_consistent_reading(soup: str) -> None:
     """The status fits the text, the text is clean, and every heading is where the map says."""
     read_page = read(soup.encode(), "text/html; charset=utf-8", None)

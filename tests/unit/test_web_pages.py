@@ -18,6 +18,7 @@ from shared.contracts.plan import Plan
 from shared.contracts.runs import CreateRun, SourcePolicy
 from shared.domain.ids import LOCAL_OWNER, OwnerId, RunId
 from shared.domain.states import Action, RunStatus
+from shared.ports.keys import Holder
 from tests.fakes.gateway import Desk, fake_deps
 
 HTML = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
@@ -30,9 +31,13 @@ SOURCES = [*SCRIPTS, *sorted(TEMPLATES.glob("*.html"))]
 class OneKey:
     """Knows one key; see `shared.ports.keys.Keys`."""
 
-    def owner_of(self, key: str) -> OwnerId | None:
+    def holder_of(self, key: str) -> Holder | None:
         """Return the local owner for it."""
-        return LOCAL_OWNER if key == KEY else None
+        return Holder(LOCAL_OWNER, "right") if key == KEY else None
+
+    def living(self, key_id: str) -> bool:
+        """Tell that the key lives."""
+        return key_id == "right"
 
 
 @pytest.fixture

@@ -59,6 +59,8 @@ def assemble(blocks: Iterable[Block], *, page_count: int = 0, limit: int = MAX_T
     starts: list[tuple[int, int]] = []
     length, truncated, last = 0, False, None
     for block in blocks:
+        if last is None:  # the text begins with a word, also where its first line is set in
+            block = replace(block, text=block.text.lstrip())
         if not block.text:
             continue
         separator = _separator(last, block)

@@ -9,7 +9,7 @@ from flask import Blueprint, Request, Response, request
 from services.gateway import handlers, rules
 from services.gateway.api.exchange import check_upload, one, read_query
 from services.gateway.deps import Deps
-from services.gateway.identity import current_owner
+from services.gateway.identity import current_holder, current_owner
 from services.gateway.parameters import DocumentsQuery
 from services.gateway.problems import Busy
 from shared.domain.errors import Invalid
@@ -29,7 +29,7 @@ def blueprint(deps: Deps) -> Blueprint:
     def add_documents() -> Response:
         check_upload(request, deps.limits.max_upload_bytes)
         with _turn(gate):
-            ingest = handlers.add_documents(deps, current_owner(), _uploads(request))
+            ingest = handlers.add_documents(deps, current_holder(), _uploads(request))
         answer = one(ingest, 202)
         answer.headers["Location"] = f"/api/v1/research-runs/{ingest.run_id}"
         return answer

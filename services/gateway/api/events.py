@@ -8,10 +8,10 @@ from services.gateway import handlers
 from services.gateway.api.exchange import JSON, read_query
 from services.gateway.deps import Deps
 from services.gateway.hub import Hub, Topic
-from services.gateway.identity import current_owner
+from services.gateway.identity import current_holder, current_owner
 from services.gateway.parameters import LARGEST_SEQ, EventsQuery
 from services.gateway.problems import Busy
-from services.gateway.sse import stream
+from services.gateway.sse import Listener, stream
 from shared.domain.errors import Invalid
 from shared.domain.ids import RunId
 
@@ -46,10 +46,10 @@ def _followed(deps: Deps, hub: Hub, run_id: RunId, after: int) -> Response:
     run = deps.reads.run(current_owner(), run_id)
     if not hub.has_room():
         raise Busy(f"{deps.limits.max_streams} event streams are open, as many as this server takes: try again soon.")
-    topic = Topic(current_owner(), run_id)
+    listener = Listener(Topic(current_owner(), run_id), after, current_holder().key_id)
     if request.method == "HEAD":
         return Response(content_type=EVENT_STREAM)
-    frames = stream(deps, hub, topic, after, run.last_seq)
+    frames = stream(deps, hub, listener, run.last_seq)
     return Response(frames, content_type=EVENT_STREAM, headers={"X-Accel-Buffering": "no"})
 
 

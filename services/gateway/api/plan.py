@@ -5,7 +5,7 @@ from flask import Blueprint, Response, request
 from services.gateway import handlers
 from services.gateway.api.exchange import one, read_body
 from services.gateway.deps import Deps
-from services.gateway.identity import current_owner
+from services.gateway.identity import current_holder, current_owner
 from shared.contracts.runs import ControlRequest, EditPlan
 
 
@@ -21,6 +21,6 @@ def blueprint(deps: Deps) -> Blueprint:
     @routes.post("/actions")
     def act(run_id: str) -> Response:
         body = read_body(request, ControlRequest, deps.limits.max_json_bytes)
-        return one(handlers.act(deps, current_owner(), handlers.checked_run_id(run_id), body))
+        return one(handlers.act(deps, current_holder(), handlers.checked_run_id(run_id), body))
 
     return routes

@@ -1,13 +1,11 @@
 """What a run came to: the report in each format, its bundle, and the verdicts on its statements."""
 
-import json
-
 from flask import Blueprint, Response, request
 
 from services.gateway import handlers
-from services.gateway.api.exchange import JSON, one, read_query
+from services.gateway.api.exchange import one, read_query
 from services.gateway.deps import Deps
-from services.gateway.identity import current_owner
+from services.gateway.identity import current_holder, current_owner
 from services.gateway.parameters import ReportQuery
 from shared.domain.ids import RunId
 
@@ -38,10 +36,14 @@ def blueprint(deps: Deps) -> Blueprint:
     @routes.get("/verification")
     def verification(run_id: str) -> Response:
         run = handlers.checked_run_id(run_id)
-        summary = reads.report(current_owner(), run).verification
-        verdicts = [row.model_dump(mode="json") for row in reads.verdicts(current_owner(), run)]
-        body = json.dumps({"summary": summary.model_dump(mode="json"), "verdicts": verdicts})
-        return Response(body, content_type=JSON)
+        return one(reads.verification(current_owner(), run))
+
+    @routes.post("/reverify")
+    def reverify(run_id: str) -> Response:
+        started = handlers.reverify(deps, current_holder(), handlers.checked_run_id(run_id))
+        answer = one(started, 202)
+        answer.headers["Location"] = f"/api/v1/research-runs/{started.run_id}"
+        return answer
 
     return routes
 

@@ -5,7 +5,7 @@ from flask import Blueprint, Response, request
 from services.gateway import handlers, rules
 from services.gateway.api.exchange import many, one, read_body, read_query
 from services.gateway.deps import Deps
-from services.gateway.identity import current_owner
+from services.gateway.identity import current_holder, current_owner
 from services.gateway.parameters import RunsQuery
 from shared.contracts.runs import CreateRun
 
@@ -19,7 +19,7 @@ def blueprint(deps: Deps) -> Blueprint:
     def create_run() -> Response:
         body = read_body(request, CreateRun, deps.limits.max_json_bytes)
         key = rules.idempotency_key(request.headers.get("Idempotency-Key"), body.client_request_id)
-        run = handlers.create_run(deps, current_owner(), body, key)
+        run = handlers.create_run(deps, current_holder(), body, key)
         answer = one(run, 202)
         answer.headers["Location"] = f"/api/v1/research-runs/{run.run_id}"
         return answer

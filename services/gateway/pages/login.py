@@ -32,7 +32,7 @@ def blueprint(deps: Deps) -> Blueprint:
     @routes.post("/login")
     def sign_in() -> Response:
         key = read_body(request, SignIn, deps.limits.max_json_bytes).key.strip()
-        if deps.keys is not None and deps.keys.owner_of(key) is None:
+        if deps.keys is not None and deps.keys.holder_of(key) is None:
             raise Unauthorized("This key is unknown, expired or revoked: ask for a new one.")
         answer = Response(status=204)
         if deps.keys is not None:

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from services.synthesizer.checking.contents import Contents
 from services.synthesizer.checking.faults import Fault
+from services.synthesizer.gate.again import NO_MODEL, judge_again, judgement
 from services.synthesizer.gate.context import GateContext, gate_context
-from services.synthesizer.gate.exists import check_exists, delivered, sound_snapshots
-from services.synthesizer.gate.judge import VERIFIERS, is_analysis, judge_all
-from services.synthesizer.gate.numbers import check_numbers
+from services.synthesizer.gate.exists import delivered
+from services.synthesizer.gate.judge import VERIFIERS
 from services.synthesizer.rendering.bundle import FETCHES, REPORT, REPORT_HTML, REPORT_MD, VERDICTS
 from services.synthesizer.rendering.html import render_html
 from services.synthesizer.rendering.markdown import render_markdown
@@ -16,9 +16,6 @@ from services.synthesizer.rules.assembly import rate, source_mix
 from services.synthesizer.rules.citing import all_statements, cited_ids, number
 from services.synthesizer.rules.confidence import confidence_of, contested_evidence
 from shared.contracts.report import Report, Statement, VerdictRow
-
-NO_MODEL = frozenset({"extractive"})
-"""Engines that ask no model: each of their verdicts has to be repeatable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +30,14 @@ def check_agreement(contents: Contents) -> Agreement:
     """Compare the rows of a bundle, whose references all resolve, with what follows from them."""
     stands = {s.id: s for s in all_statements(contents.report)}
     context = gate_context(contents.evidence, contents.snapshots, contents.sources, contents.fetches)
-    repeatable = [row for row in contents.verdicts if row.repeatable]
     faults = (
         *(fault for row in contents.verdicts for fault in _row_faults(row, contents.report)),
         *_statement_faults(contents, stands),
-        *_verdict_faults(repeatable, stands, context, align=contents.report.engine in NO_MODEL),
-        *_mechanical_faults(contents, stands, context),
+        *_verdict_faults(contents, stands, context),
         *_fetch_faults(contents),
         *_report_faults(contents, stands),
     )
-    return Agreement(faults, len(repeatable))
+    return Agreement(faults, sum(row.repeatable for row in contents.verdicts))
 
 
 def rendering_faults(contents: Contents, files: Mapping[str, bytes]) -> Iterator[Fault]:
@@ -84,35 +79,14 @@ def _statement_faults(contents: Contents, stands: Mapping[str, Statement]) -> It
             yield Fault(VERDICTS, "not_in_report", f"{row.statement_id} is emitted, but nowhere in the report.")
 
 
-def _verdict_faults(
-    rows: list[VerdictRow], stands: Mapping[str, Statement], context: GateContext, *, align: bool
-) -> Iterator[Fault]:
-    """Yield the repeatable verdicts that the gate does not give again."""
-    statements = [stands.get(row.statement_id) or _dropped(row) for row in rows]
-    for row, again in zip(rows, judge_all(statements, context, align=align), strict=True):
-        before = (row.verdict, row.evidence_ids, row.checks, row.emitted)
-        if before != (again.verdict, again.evidence_ids, again.checks, again.emitted):
+def _verdict_faults(contents: Contents, stands: Mapping[str, Statement], context: GateContext) -> Iterator[Fault]:
+    """Yield the verdicts that the gate does not give again, and what a model let pass although a check refuses it."""
+    rows, align = contents.verdicts, contents.report.engine in NO_MODEL
+    for row, again in zip(rows, judge_again(rows, stands, context, align=align), strict=True):
+        if judgement(row) != judgement(again):
             why = "; ".join(again.reasons) or "it passes"
             detail = f"{row.statement_id} is recorded as {row.verdict}, but checked again {again.verdict}: {why}."
             yield Fault(VERDICTS, "other_verdict", detail)
-
-
-def _dropped(row: VerdictRow) -> Statement:
-    """Return a statement that is not in the report, as its verdict keeps it."""
-    return Statement(id=row.statement_id, kind="finding", text=row.text, evidence_ids=row.evidence_ids)
-
-
-def _mechanical_faults(contents: Contents, stands: Mapping[str, Statement], context: GateContext) -> Iterator[Fault]:
-    """Yield what a model let pass although the checks that need none refuse it."""
-    sound = sound_snapshots(context, context.evidence)
-    by_model = (stands[r.statement_id] for r in contents.verdicts if not r.repeatable and r.statement_id in stands)
-    for statement in by_model:
-        rests_on = (stands[i] for i in statement.statement_ids) if is_analysis(statement) else (statement,)
-        cited = tuple(dict.fromkeys(i for s in (*rests_on, statement) for i in s.evidence_ids))
-        exists = check_exists(cited, context, sound)
-        numbers = check_numbers(statement, {i: context.evidence[i].excerpt for i in cited})
-        for reason in (*exists.reasons, *numbers.reasons):
-            yield Fault(VERDICTS, "other_verdict", f"{statement.id}: {reason}.")
 
 
 def _fetch_faults(contents: Contents) -> Iterator[Fault]:
