@@ -59,14 +59,13 @@ def assemble(blocks: Iterable[Block], *, page_count: int = 0, limit: int = MAX_T
     starts: list[tuple[int, int]] = []
     length, truncated, last = 0, False, None
     for block in blocks:
-        if last is None:  # the text begins with a word, also where its first line is set in
-            block = replace(block, text=block.text.lstrip())
-        if not block.text:
+        whole = block.text if last is not None else block.text.lstrip()  # a text begins with a word
+        if not whole:
             continue
         separator = _separator(last, block)
         start = length + len(separator)
-        text = block.text[: max(0, limit - start)].rstrip()
-        truncated = len(text) < len(block.text)
+        text = whole[: max(0, limit - start)].rstrip()
+        truncated = len(text) < len(whole)
         if not text:
             break
         if block.page is not None and (not starts or starts[-1][0] != block.page):
