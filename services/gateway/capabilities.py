@@ -37,7 +37,7 @@ FILE_KINDS = (
 )
 """What documents are read as; the bytes decide, the endings only tell a file chooser what to show first."""
 
-MODEL_LACKS = "Set LEADLINE_MODEL, and OPENAI_BASE_URL or OPENAI_API_KEY."
+MODEL_LACKS = "Set LEADLINE_MODEL, and the key or base URL of its provider."
 
 
 def capabilities(deps: Deps) -> Capabilities:

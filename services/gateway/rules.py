@@ -24,8 +24,8 @@ def engine_for(asked: str, *, has_model: bool) -> str:
     """Return the engine that answers a request for ``asked``; raise `Invalid` when it lacks the model it needs."""
     if asked == "llm" and not has_model:
         raise Invalid(
-            "The engine llm needs a model and none is configured: set LEADLINE_MODEL (and OPENAI_BASE_URL or "
-            "OPENAI_API_KEY), or ask for the engine extractive.",
+            "The engine llm needs a model and none is configured: set LEADLINE_MODEL (and the key or base "
+            "URL of its provider), or ask for the engine extractive.",
             field="engine",
         )
     if asked == "auto":
