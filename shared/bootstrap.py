@@ -13,6 +13,7 @@ from redis import Redis
 from shared.adapters.cpu import ProcessCpu
 from shared.adapters.model.endpoint import Endpoint
 from shared.adapters.model.providers import Models, Records, Switchboard, no_model
+from shared.config.prices import load_prices
 from shared.config.settings import Settings, load_settings
 from shared.db.census import PostgresCensus
 from shared.db.content import PostgresBlobs, PostgresSnapshots
@@ -175,7 +176,7 @@ def open_models(settings: Settings, storage: Storage, observer: Observer) -> tup
     if not names:
         return no_model, lambda: None
     switchboard = Switchboard(model_endpoints(settings))
-    records = Records(storage.receipts, PostgresCallBook(storage.transactions), observer)
+    records = Records(storage.receipts, PostgresCallBook(storage.transactions, load_prices(settings)), observer)
     return Models(switchboard, names, records, strict=settings.model_strict).of, switchboard.close
 
 

@@ -6,6 +6,7 @@ from services.gateway import rules
 from services.gateway.deps import Deps
 from shared.contracts.evidence import SourceDetail
 from shared.contracts.runs import ControlRequest, CreateRun, EditPlan, Ingest, Run
+from shared.domain.budget import COST
 from shared.domain.errors import IllegalAction, Invalid, NotFound, TooLarge
 from shared.domain.ids import OwnerId, RunId
 from shared.domain.states import Action, RunStatus
@@ -18,6 +19,7 @@ def create_run(deps: Deps, owner: OwnerId, request: CreateRun, key: str | None) 
     rules.check_as_of(request.as_of)
     request = request.model_copy(update={"objective": rules.check_objective(request.objective)})
     engine = rules.engine_for(request.engine, has_model=deps.has_model)
+    rules.check_cost_limit(request.budget.cost_usd is not None, engine, deps.configured.unpriced, "budget.cost_usd")
     run_id, committed = deps.controls.create_run(owner, request, key, engine)
     _send(deps, committed)
     return deps.reads.run(owner, run_id)
@@ -26,6 +28,7 @@ def create_run(deps: Deps, owner: OwnerId, request: CreateRun, key: str | None) 
 def edit_plan(deps: Deps, owner: OwnerId, run_id: RunId, change: EditPlan) -> Run:
     """Replace the plan by a new version, and the limits that come with it."""
     budget = change.budget.model_dump(exclude_none=True)
+    rules.check_cost_limit(COST in budget, None, deps.configured.unpriced, "budget.cost_usd")
     _send(deps, deps.controls.edit_plan(owner, run_id, change.expected_version, change.plan, budget))
     return deps.reads.run(owner, run_id)
 
@@ -33,6 +36,7 @@ def edit_plan(deps: Deps, owner: OwnerId, run_id: RunId, change: EditPlan) -> Ru
 def act(deps: Deps, owner: OwnerId, run_id: RunId, control: ControlRequest) -> Run:
     """Carry out an action; one whose aim is reached already changes nothing and is no error."""
     action = Action(control.action)
+    rules.check_cost_limit(COST in (control.limits or {}), None, deps.configured.unpriced, "limits.cost_usd")
     try:
         _send(deps, deps.controls.act(owner, run_id, control))
     except IllegalAction:

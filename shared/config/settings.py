@@ -110,6 +110,9 @@ class Settings(BaseSettings):
     model_writer: str | None = Field(default=None, description="Another model for writing.")
     model_verifier: str | None = Field(default=None, description="Another model for checking sentences.")
 
+    model_prices: str | None = Field(
+        default=None, description="Prices of models as JSON or a file of it, in US dollars per million tokens."
+    )
     model_strict: bool = Field(
         default=False, description="Whether an answer of another model than the one asked for is an error."
     )
@@ -119,6 +122,12 @@ class Settings(BaseSettings):
         chosen: dict[Phase, str | None] = {phase: getattr(self, f"model_{phase}") or self.model for phase in Phase}
         named = {phase: name for phase, name in chosen.items() if name}
         return named if len(named) == len(chosen) else {}
+
+    def official_endpoints(self) -> frozenset[str]:
+        """Return the providers that are asked at their own endpoints, where their own prices hold."""
+        asked = {name: getattr(self, f"{name}_base_url") for name in ("openai", "anthropic", "google")}
+        own = {name: type(self).model_fields[f"{name}_base_url"].default for name in asked}
+        return frozenset(name for name, url in asked.items() if url.rstrip("/") == own[name])
 
 
 def load_settings() -> Settings:

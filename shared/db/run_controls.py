@@ -76,7 +76,7 @@ class PostgresRunControls:
         run_id: RunId,
         expected_version: int,
         plan: Plan,
-        budget: Mapping[str, int] | None = None,
+        budget: Mapping[str, float] | None = None,
     ) -> Committed:
         """Replace the plan by a new version, and the limits that ``budget`` names."""
         change_id = new_id("chg")

@@ -40,7 +40,7 @@ class Controls(Protocol):
         run_id: RunId,
         expected_version: int,
         plan: Plan,
-        budget: Mapping[str, int] | None = None,
+        budget: Mapping[str, float] | None = None,
     ) -> Committed:
         """Replace the plan, and the limits that ``budget`` names, by a new version.
 
