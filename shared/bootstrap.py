@@ -7,10 +7,13 @@ from functools import partial
 from typing import Any
 
 from celery import Celery
+from pydantic import SecretStr
 from redis import Redis
 
 from shared.adapters.cpu import ProcessCpu
-from shared.adapters.model.providers import Endpoint, Models, OnDemand, Records, no_model
+from shared.adapters.model.endpoint import Endpoint
+from shared.adapters.model.providers import Models, Records, Switchboard, no_model
+from shared.config.prices import load_prices
 from shared.config.settings import Settings, load_settings
 from shared.db.census import PostgresCensus
 from shared.db.content import PostgresBlobs, PostgresSnapshots
@@ -172,10 +175,27 @@ def open_models(settings: Settings, storage: Storage, observer: Observer) -> tup
     names = settings.model_names()
     if not names:
         return no_model, lambda: None
-    key = settings.openai_api_key
-    provider = OnDemand("openai", Endpoint(settings.openai_base_url, key.get_secret_value() if key else None))
-    records = Records(storage.receipts, PostgresCallBook(storage.transactions), observer)
-    return Models(provider, names, records).of, provider.close
+    switchboard = Switchboard(model_endpoints(settings))
+    records = Records(storage.receipts, PostgresCallBook(storage.transactions, load_prices(settings)), observer)
+    return Models(switchboard, names, records, strict=settings.model_strict).of, switchboard.close
+
+
+def model_endpoints(settings: Settings) -> dict[str, Endpoint]:
+    """Return where each provider's models are asked."""
+
+    def told(key: SecretStr | None) -> str | None:
+        return key.get_secret_value() if key is not None else None
+
+    return {
+        "openai": Endpoint(settings.openai_base_url, told(settings.openai_api_key)),
+        "anthropic": Endpoint(
+            settings.anthropic_base_url, told(settings.anthropic_api_key), "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"
+        ),
+        "google": Endpoint(
+            settings.google_base_url, told(settings.google_api_key), "GEMINI_API_KEY", "GEMINI_BASE_URL"
+        ),
+        "ollama": Endpoint(settings.ollama_base_url, None, "OPENAI_API_KEY", "OLLAMA_BASE_URL"),
+    }
 
 
 def run_worker(

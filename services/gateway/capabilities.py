@@ -1,6 +1,6 @@
 """What the gateway is configured for, from its settings and limits; nothing is asked whether it answers."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import get_args
 
 from services.gateway import rules
@@ -8,7 +8,7 @@ from services.gateway.deps import Deps
 from services.gateway.parameters import ReportQuery
 from shared.contracts.capabilities import BudgetOffer, Capabilities, DocumentOffer, EngineOffer, WebOffer
 from shared.contracts.runs import WebMode
-from shared.domain.budget import OPERATOR_MAXIMA, TIERS
+from shared.domain.budget import OPERATOR_MAXIMA, TIERS, told
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ FILE_KINDS = (
 )
 """What documents are read as; the bytes decide, the endings only tell a file chooser what to show first."""
 
-MODEL_LACKS = "Set LEADLINE_MODEL, and OPENAI_BASE_URL or OPENAI_API_KEY."
+MODEL_LACKS = "Set LEADLINE_MODEL, and the key or base URL of its provider."
 
 
 def capabilities(deps: Deps) -> Capabilities:
@@ -62,8 +62,6 @@ def capabilities(deps: Deps) -> Capabilities:
             largest_request_bytes=limits.max_upload_bytes,
         ),
         report_formats=get_args(ReportQuery.model_fields["format"].annotation),
-        budget=BudgetOffer(
-            tiers={depth: asdict(tier) for depth, tier in TIERS.items()}, maxima=asdict(OPERATOR_MAXIMA)
-        ),
+        budget=BudgetOffer(tiers={depth: told(tier) for depth, tier in TIERS.items()}, maxima=told(OPERATOR_MAXIMA)),
         event_streams=limits.max_streams,
     )

@@ -38,6 +38,8 @@ class Configured:
     version: str = "0"
     models: Mapping[str, str] = field(default_factory=dict)
     """The model of each phase; empty without one."""
+    unpriced: tuple[str, ...] = ()
+    """Those of the models whose price is not known."""
     search_providers: tuple[str, ...] = ()
 
 

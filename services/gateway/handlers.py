@@ -6,6 +6,7 @@ from services.gateway import rules
 from services.gateway.deps import Deps
 from shared.contracts.evidence import SourceDetail
 from shared.contracts.runs import ControlRequest, CreateRun, EditPlan, Ingest, Reverification, Run
+from shared.domain.budget import COST
 from shared.domain.errors import IllegalAction, Invalid, NotFound, TooLarge
 from shared.domain.ids import OwnerId, RunId
 from shared.domain.states import Action, RunStatus
@@ -19,6 +20,7 @@ def create_run(deps: Deps, holder: Holder, request: CreateRun, key: str | None) 
     rules.check_as_of(request.as_of)
     request = request.model_copy(update={"objective": rules.check_objective(request.objective)})
     engine = rules.engine_for(request.engine, has_model=deps.has_model)
+    rules.check_cost_limit(request.budget.cost_usd is not None, engine, deps.configured.unpriced, "budget.cost_usd")
     run_id, committed = deps.controls.create_run(holder.owner_id, request, key, engine, holder.key_id)
     _send(deps, committed)
     return deps.reads.run(holder.owner_id, run_id)
@@ -27,6 +29,7 @@ def create_run(deps: Deps, holder: Holder, request: CreateRun, key: str | None) 
 def edit_plan(deps: Deps, owner: OwnerId, run_id: RunId, change: EditPlan) -> Run:
     """Replace the plan by a new version, and the source policy and limits that come with it."""
     budget = change.budget.model_dump(exclude_none=True)
+    rules.check_cost_limit(COST in budget, None, deps.configured.unpriced, "budget.cost_usd")
     edit = PlanEdit(change.expected_version, change.plan, change.source_policy, budget)
     _send(deps, deps.controls.edit_plan(owner, run_id, edit))
     return deps.reads.run(owner, run_id)
@@ -35,6 +38,7 @@ def edit_plan(deps: Deps, owner: OwnerId, run_id: RunId, change: EditPlan) -> Ru
 def act(deps: Deps, holder: Holder, run_id: RunId, control: ControlRequest) -> Run:
     """Carry out an action; one whose aim is reached already changes nothing and is no error."""
     action, owner = Action(control.action), holder.owner_id
+    rules.check_cost_limit(COST in (control.limits or {}), None, deps.configured.unpriced, "limits.cost_usd")
     try:
         _send(deps, deps.controls.act(owner, run_id, control, holder.key_id))
     except IllegalAction:

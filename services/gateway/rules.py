@@ -1,6 +1,7 @@
 """What the gateway decides without doing anything: who may do what, what counts as said, which names are understood."""
 
 import re
+from collections.abc import Sequence
 from datetime import date
 from typing import Any
 from urllib.parse import urlsplit
@@ -24,8 +25,8 @@ def engine_for(asked: str, *, has_model: bool) -> str:
     """Return the engine that answers a request for ``asked``; raise `Invalid` when it lacks the model it needs."""
     if asked == "llm" and not has_model:
         raise Invalid(
-            "The engine llm needs a model and none is configured: set LEADLINE_MODEL (and OPENAI_BASE_URL or "
-            "OPENAI_API_KEY), or ask for the engine extractive.",
+            "The engine llm needs a model and none is configured: set LEADLINE_MODEL (and the key or base "
+            "URL of its provider), or ask for the engine extractive.",
             field="engine",
         )
     if asked == "auto":
@@ -36,6 +37,16 @@ def engine_for(asked: str, *, has_model: bool) -> str:
 def looks_like_id(text: str) -> bool:
     """Tell whether ``text`` could be an id at all; what cannot is not looked up."""
     return _ID.fullmatch(text) is not None
+
+
+def check_cost_limit(asked: bool, engine: str | None, unpriced: Sequence[str], field: str) -> None:
+    """Raise `Invalid` for a limit on cost that could not be kept: a model's price is not known."""
+    if asked and engine != "extractive" and unpriced:
+        raise Invalid(
+            f"A limit on cost cannot be kept: the price of {', '.join(unpriced)} is not known. Tell it in "
+            "LEADLINE_MODEL_PRICES, or leave the limit out.",
+            field=field,
+        )
 
 
 def already_holds(action: Action, status: RunStatus, expected_version: int | None, plan_version: int) -> bool:

@@ -77,6 +77,32 @@ class Settings(BaseSettings):
         pattern=r"^https?://[^\s/]+",
         description="Endpoint of the model: any that speaks OpenAI's chat completions.",
     )
+    anthropic_api_key: SecretStr | None = Field(
+        default=None, validation_alias="ANTHROPIC_API_KEY", description="Key for models named anthropic:…"
+    )
+    anthropic_base_url: str = Field(
+        default="https://api.anthropic.com",
+        validation_alias="ANTHROPIC_BASE_URL",
+        pattern=r"^https?://[^\s/]+",
+        description="Endpoint of models named anthropic:…",
+    )
+    google_api_key: SecretStr | None = Field(
+        default=None,
+        validation_alias=AliasChoices("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+        description="Key for models named google:…",
+    )
+    google_base_url: str = Field(
+        default="https://generativelanguage.googleapis.com",
+        validation_alias=AliasChoices("GEMINI_BASE_URL", "GOOGLE_GEMINI_BASE_URL"),
+        pattern=r"^https?://[^\s/]+",
+        description="Endpoint of models named google:…",
+    )
+    ollama_base_url: str = Field(
+        default="http://127.0.0.1:11434/v1",
+        validation_alias="OLLAMA_BASE_URL",
+        pattern=r"^https?://[^\s/]+",
+        description="Endpoint of models named ollama:…",
+    )
     model: str | None = Field(default=None, description="Name of the model that the engine llm asks.")
     model_planner: str | None = Field(default=None, description="Another model for plans.")
     model_decision: str | None = Field(default=None, description="Another model for what to search next.")
@@ -84,11 +110,24 @@ class Settings(BaseSettings):
     model_writer: str | None = Field(default=None, description="Another model for writing.")
     model_verifier: str | None = Field(default=None, description="Another model for checking sentences.")
 
+    model_prices: str | None = Field(
+        default=None, description="Prices of models as JSON or a file of it, in US dollars per million tokens."
+    )
+    model_strict: bool = Field(
+        default=False, description="Whether an answer of another model than the one asked for is an error."
+    )
+
     def model_names(self) -> dict[Phase, str]:
         """Return the model of each phase; nothing unless every phase has one."""
         chosen: dict[Phase, str | None] = {phase: getattr(self, f"model_{phase}") or self.model for phase in Phase}
         named = {phase: name for phase, name in chosen.items() if name}
         return named if len(named) == len(chosen) else {}
+
+    def official_endpoints(self) -> frozenset[str]:
+        """Return the providers that are asked at their own endpoints, where their own prices hold."""
+        asked = {name: getattr(self, f"{name}_base_url") for name in ("openai", "anthropic", "google")}
+        own = {name: type(self).model_fields[f"{name}_base_url"].default for name in asked}
+        return frozenset(name for name, url in asked.items() if url.rstrip("/") == own[name])
 
 
 def load_settings() -> Settings:

@@ -33,8 +33,8 @@ class DocumentOffer(Contract):
 class BudgetOffer(Contract):
     """The limits of each tier, and what a request may raise each to; times in seconds, texts in characters."""
 
-    tiers: dict[str, dict[str, int]]
-    maxima: dict[str, int]
+    tiers: dict[str, dict[str, int | float]]
+    maxima: dict[str, int | float]
 
 
 class Capabilities(Contract):

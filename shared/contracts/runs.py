@@ -117,6 +117,8 @@ class Budget(Contract):
     verification_calls: int | None = None
     input_tokens: int | None = None
     output_tokens: int | None = None
+    cost_usd: float | None = Field(default=None, gt=0.0, allow_inf_nan=False)
+    """What the run's calls of models may cost, in US dollars; refused unless all their prices are known."""
 
 
 class CreateRun(Contract):
@@ -152,7 +154,7 @@ class ControlRequest(Contract):
     action: Literal["approve_plan", "pause", "resume", "refine", "cancel", "retry", "increase_budget"]
     expected_version: int | None = None
     instruction: str | None = Field(default=None, max_length=4000)
-    limits: dict[str, int] | None = None
+    limits: dict[str, int | float] | None = None
 
 
 class RunUsage(Stored):
@@ -169,7 +171,7 @@ class RunUsage(Stored):
     output_tokens: int = 0
     cached_tokens: int = 0
     cost_usd: float | None = None
-    by_phase: dict[str, dict[str, int]] = Field(default_factory=dict)
+    by_phase: dict[str, dict[str, int | float]] = Field(default_factory=dict)
 
 
 class RunCounts(Stored):
@@ -201,7 +203,7 @@ class Run(Stored):
     plan: Plan | None
     plan_version: int
     source_policy: SourcePolicy
-    budget: dict[str, int]
+    budget: dict[str, int | float]
     usage: RunUsage
     counts: RunCounts
     allowed_actions: tuple[str, ...]

@@ -1,5 +1,6 @@
 """The book of calls at model providers: each is reserved before it is made and settled after."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict
 
@@ -13,12 +14,16 @@ from shared.db.outbox import Outbox
 from shared.db.progress import BUDGET_MARKS
 from shared.db.tables import ModelCallRow, RunRow, StepRow
 from shared.db.views import elapsed_s, load_limits
-from shared.domain.errors import BudgetExhausted, RateLimited, Transient
+from shared.domain.errors import MODEL_REFUSED, BudgetExhausted, Permanent, RateLimited, Transient
+from shared.domain.model_names import ModelName, is_served_as, parse_model_name
 from shared.domain.phases import RESEARCH_PHASES, Phase
-from shared.domain.spending import SPEND_LIMITS, Spend, allowance, room, worst_case
+from shared.domain.prices import PriceTable
+from shared.domain.spending import SPEND_LIMITS, Spend, allowance, priced, room, worst_case
 from shared.domain.states import RunStatus, StepStatus, is_final
 from shared.ports.completions import Call, Reply
 from shared.ports.ledger import Lease
+
+NO_PRICES = PriceTable()
 
 BUSY_S = 1.0
 """How long to put off a call that fits only when calls under way turn out smaller than feared."""
@@ -27,8 +32,8 @@ BUSY_S = 1.0
 class PostgresCallBook:
     """See `shared.ports.completions.CallBook`. Reservations of one run are ordered by the lock on its row."""
 
-    def __init__(self, transactions: Transactions) -> None:
-        self._transactions = transactions
+    def __init__(self, transactions: Transactions, prices: PriceTable = NO_PRICES) -> None:
+        self._transactions, self._prices = transactions, prices
 
     def reserve(self, lease: Lease, call: Call) -> str:
         """Set the worst case of the call aside and return the id of its row."""
@@ -42,7 +47,7 @@ class PostgresCallBook:
             if session.get(ModelCallRow, call_id) is None:  # else an earlier commit worked and its answer was lost
                 _end_orphans(session, lease)
                 self._check(session, run, lease, call)
-                session.add(_row(call_id, lease, call))
+                session.add(_row(call_id, lease, call, self._most(call)))
             return call_id
 
         return self._transactions.run(work)
@@ -50,7 +55,7 @@ class PostgresCallBook:
     def settle(self, call_id: str, reply: Reply) -> None:
         """Book what the call used; without usage, what was set aside."""
         usage = reply.usage
-        values = {
+        values: dict[str, object] = {
             "status": DONE,
             "outcome": reply.finish,
             "served_model": reply.served_model,
@@ -59,7 +64,9 @@ class PostgresCallBook:
             "cached_tokens": usage.cached if usage else 0,
             "latency_ms": round(reply.latency_s * 1000),
         }
-        self._transactions.run(lambda session: _end(session, call_id, values))
+        self._transactions.run(
+            lambda session: _end(session, call_id, self._with_price(session, call_id, reply, values))
+        )
 
     def fail(self, call_id: str, outcome: str, *, charged: bool) -> None:
         """Book a call that gave nothing."""
@@ -73,6 +80,8 @@ class PostgresCallBook:
             raise BudgetExhausted("elapsed_s", limits.elapsed_s)
         booked = load_booked(session, lease.run_id)
         wanted = wanted_by(call)
+        if limits.cost_usd is not None:
+            wanted = priced(wanted, self._most_known(call))
         refusal = room(limits, booked.settled, booked.under_way, wanted, research=call.phase in RESEARCH_PHASES)
         if refusal is None:
             return
@@ -80,6 +89,36 @@ class PostgresCallBook:
             detail = f"Other calls hold what is left of the run's limit on {refusal.limit}."
             raise RateLimited("model_budget_busy", detail, BUSY_S)
         raise BudgetExhausted(refusal.limit, refusal.most)
+
+    def _most(self, call: Call) -> float | None:
+        """Return the most that a call can cost, as far as its price is known."""
+        price, bound = self._prices.of(call.model), wanted_by(call)
+        return price.most(bound.input_tokens, bound.output_tokens) if price is not None else None
+
+    def _most_known(self, call: Call) -> float:
+        """Return the most that a call can cost; raise where a limit on cost could not be kept."""
+        most = self._most(call)
+        if most is None:
+            detail = (
+                f"The price of {call.model} is not known here (LEADLINE_MODEL_PRICES), so no cost limit can be kept."
+            )
+            raise Permanent(f"{MODEL_REFUSED}price", detail)
+        return most
+
+    def _with_price(
+        self, session: Session, call_id: str, reply: Reply, values: Mapping[str, object]
+    ) -> Mapping[str, object]:
+        """Add what the call cost: by the model that was asked, or by the one that answered when that is another."""
+        requested = session.scalar(select(ModelCallRow.requested_model).where(ModelCallRow.id == call_id))
+        if requested is None:
+            return values
+        if reply.usage is None:
+            return {**values, "price_usd": ModelCallRow.reserved_usd}
+        answered = ModelName(parse_model_name(requested).provider, reply.served_model)
+        name = requested if is_served_as(requested, reply.served_model) else str(answered)
+        price = self._prices.of(name)
+        cost = price.cost(reply.usage.input, reply.usage.output, reply.usage.cached) if price is not None else None
+        return {**values, "price_usd": cost}
 
 
 def wanted_by(call: Call) -> Spend:
@@ -99,7 +138,7 @@ def _end_orphans(session: Session, lease: Lease) -> None:
     )
 
 
-def _row(call_id: str, lease: Lease, call: Call) -> ModelCallRow:
+def _row(call_id: str, lease: Lease, call: Call, most_usd: float | None) -> ModelCallRow:
     bound = wanted_by(call)
     return ModelCallRow(
         id=call_id,
@@ -113,6 +152,7 @@ def _row(call_id: str, lease: Lease, call: Call) -> ModelCallRow:
         status=OPEN,
         reserved_input=bound.input_tokens,
         reserved_output=bound.output_tokens,
+        reserved_usd=most_usd,
     )
 
 
@@ -139,5 +179,7 @@ def _say_marks(session: Session, run: RunRow, before: Spend, after: Spend, outbo
     used_before, used_after = asdict(before), asdict(after)
     for name in SPEND_LIMITS:
         most = allowance(limits, name, research=False)
+        if not math.isfinite(most):
+            continue
         if any(used_before[name] * 100 < mark * most <= used_after[name] * 100 for mark in BUDGET_MARKS):
             outbox.event("budget", limit=name, used=used_after[name], of=most)

@@ -1,17 +1,23 @@
 """What a run has used of models, added up from the book of calls: for limits, and for people."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from sqlalchemy import ColumnElement, and_, case, exists, func, select
 from sqlalchemy.orm import Session
 
 from shared.db.tables import ModelCallRow, StepRow
+from shared.domain.budget import COST
 from shared.domain.phases import Phase
 from shared.domain.spending import SPEND_LIMITS, Spend
 from shared.domain.states import StepStatus
 
 OPEN, DONE, FAILED, REFUSED = "open", "done", "failed", "refused"
 """How a call stands: under way, answered, ended without an answer, refused by the provider before any work."""
+
+
+COST_DIGITS = 9
+"""Decimals of a dollar that are told: a token costs down to some hundred-millionths of one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +27,15 @@ class Booked:
     settled: Spend
     under_way: Spend
     cached_tokens: int
+    priced: bool = True
+    """Whether the price of every call is known; else the cost that is told is only a part of the whole."""
+
+    @property
+    def cost_usd(self) -> float | None:
+        """What was settled and set aside in US dollars; None when it is not known, or nothing was asked."""
+        used = self.settled + self.under_way
+        asked = used.model_calls + used.verification_calls
+        return round(used.cost_usd, COST_DIGITS) if self.priced and asked else None
 
 
 def load_booked(session: Session, run_id: str) -> Booked:
@@ -41,22 +56,31 @@ def load_booked(session: Session, run_id: str) -> Booked:
         func.coalesce(func.sum(_charged_input()), 0).label("input_tokens"),
         func.coalesce(func.sum(_charged_output()), 0).label("output_tokens"),
         func.coalesce(func.sum(ModelCallRow.cached_tokens), 0).label("cached_tokens"),
+        func.coalesce(func.sum(func.coalesce(_charged_usd(), ModelCallRow.reserved_usd)), 0.0).label("cost_usd"),
+        func.count().filter(_charged_usd().is_(None)).label("unpriced"),
     )
     counted = select(*columns).where(ModelCallRow.run_id == run_id, ModelCallRow.status != REFUSED).group_by(living)
     rows = session.execute(counted).all()
-    spends = {row.living: Spend(*(int(getattr(row, name)) for name in SPEND_LIMITS)) for row in rows}
+    spends = {row.living: replace(_counted(row), cost_usd=float(row.cost_usd)) for row in rows}
     cached = sum(int(row.cached_tokens) for row in rows)
-    return Booked(spends.get(False, Spend()), spends.get(True, Spend()), cached)
+    priced = not any(row.unpriced for row in rows)
+    return Booked(spends.get(False, Spend()), spends.get(True, Spend()), cached, priced)
 
 
-def load_by_phase(session: Session, run_id: str) -> dict[str, dict[str, int]]:
-    """Return calls and tokens of a run by phase; a call that was refused counts nothing."""
+def _counted(row: Any) -> Spend:
+    return Spend(*(int(getattr(row, name)) for name in SPEND_LIMITS if name != COST))
+
+
+def load_by_phase(session: Session, run_id: str) -> dict[str, dict[str, int | float]]:
+    """Return calls, tokens and, where all prices are known, cost of a run by phase; a refused call counts nothing."""
     columns = (
         ModelCallRow.phase,
         func.count().label("calls"),
         func.coalesce(func.sum(_charged_input()), 0).label("input_tokens"),
         func.coalesce(func.sum(_charged_output()), 0).label("output_tokens"),
         func.coalesce(func.sum(ModelCallRow.cached_tokens), 0).label("cached_tokens"),
+        func.coalesce(func.sum(func.coalesce(_charged_usd(), ModelCallRow.reserved_usd)), 0.0).label("cost_usd"),
+        func.count().filter(_charged_usd().is_(None)).label("unpriced"),
     )
     counted = (
         select(*columns)
@@ -65,7 +89,11 @@ def load_by_phase(session: Session, run_id: str) -> dict[str, dict[str, int]]:
         .order_by(ModelCallRow.phase)
     )
     names = ("calls", "input_tokens", "output_tokens", "cached_tokens")
-    return {row.phase: {name: int(getattr(row, name)) for name in names} for row in session.execute(counted)}
+    return {
+        row.phase: {name: int(getattr(row, name)) for name in names}
+        | ({} if row.unpriced else {COST: round(float(row.cost_usd), COST_DIGITS)})
+        for row in session.execute(counted)
+    }
 
 
 def _charged_input() -> ColumnElement[int]:
@@ -74,3 +102,7 @@ def _charged_input() -> ColumnElement[int]:
 
 def _charged_output() -> ColumnElement[int]:
     return case((ModelCallRow.status == DONE, ModelCallRow.output_tokens), else_=ModelCallRow.reserved_output)
+
+
+def _charged_usd() -> ColumnElement[float]:
+    return case((ModelCallRow.status == DONE, ModelCallRow.price_usd), else_=ModelCallRow.reserved_usd)

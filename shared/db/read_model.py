@@ -173,7 +173,7 @@ def _run_object(session: Session, run: RunRow) -> Run:
         plan=plan,
         plan_version=run.plan_version,
         source_policy=request.source_policy,
-        budget=request_row.limits,
+        budget={name: value for name, value in request_row.limits.items() if value is not None},
         usage=_usage(session, run),
         counts=_counts(session, run, [q.id for q in plan.questions if q.priority == "required"] if plan else []),
         allowed_actions=allowed_actions(status),
@@ -203,7 +203,7 @@ def _usage(session: Session, run: RunRow) -> RunUsage:
         fetches=counted.get(StepKind.READ_SOURCE, 0),
         elapsed_s=round(elapsed_s(run, database_now(session)), 3),
         retries=session.scalar(tries) or 0,
-        **asdict(spent.settled + spent.under_way),
+        **{**asdict(spent.settled + spent.under_way), "cost_usd": spent.cost_usd},
         cached_tokens=spent.cached_tokens,
         by_phase=load_by_phase(session, run.id),
     )

@@ -225,6 +225,7 @@ class ModelCallRow(Base):
     outcome: Mapped[str | None]
     reserved_input: Mapped[int]
     reserved_output: Mapped[int]
+    reserved_usd: Mapped[float | None]
     input_tokens: Mapped[int | None]
     output_tokens: Mapped[int | None]
     cached_tokens: Mapped[int | None]

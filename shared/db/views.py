@@ -199,7 +199,7 @@ def _usage(session: Session, run: RunRow, steps: tuple[StepView, ...], now: date
         fetches=sum(s.kind is StepKind.READ_SOURCE for s in counted) + earlier.get(StepKind.READ_SOURCE, 0),
         elapsed_s=elapsed_s(run, now),
         run_chars=chars,
-        **asdict(spent.settled + spent.under_way),
+        **{**asdict(spent.settled + spent.under_way), "cost_usd": spent.cost_usd},
         cached_tokens=spent.cached_tokens,
     )
 

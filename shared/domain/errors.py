@@ -131,8 +131,8 @@ class RequestRejected(Permanent):
 class BudgetExhausted(Permanent):
     """A limit of the run leaves no room for the work; research or writing ends here, and what is there is kept."""
 
-    def __init__(self, limit: str, most: int) -> None:
-        super().__init__(f"{OVER_BUDGET}{limit}", f"The run's limit on {limit} ({most:,}) leaves no room for this.")
+    def __init__(self, limit: str, most: float) -> None:
+        super().__init__(f"{OVER_BUDGET}{limit}", f"The run's limit on {limit} ({most:,.10g}) leaves no room for this.")
         self.limit = limit
 
 

@@ -5,10 +5,11 @@ limit of calls or of output. The size of an input in tokens is only known afterw
 and an overrun is booked and stops the next call.
 """
 
+import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from shared.domain.budget import Limits
+from shared.domain.budget import COST, Limits
 
 BYTES_PER_TOKEN = 2
 """Every token of an input stands for at least this many bytes of UTF-8. Byte-pair vocabularies take about 4 for
@@ -17,7 +18,7 @@ English, 3 for Chinese and 2 for digits and code."""
 MESSAGE_TOKENS = 16
 """What a message costs beyond its text, at most."""
 
-SYNTHESIS_SHARES = {"model_calls": 0.25, "input_tokens": 0.3, "output_tokens": 0.4}
+SYNTHESIS_SHARES = {"model_calls": 0.25, "input_tokens": 0.3, "output_tokens": 0.4, COST: 0.35}
 """The part of each limit that research leaves to writing; verification has a limit of calls of its own."""
 
 
@@ -29,13 +30,14 @@ class Spend:
     verification_calls: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
+    cost_usd: float = 0.0
 
     def __add__(self, other: "Spend") -> "Spend":
         """Return both together."""
         return Spend(*(getattr(self, name) + getattr(other, name) for name in SPEND_LIMITS))
 
 
-SPEND_LIMITS: tuple[str, ...] = ("model_calls", "verification_calls", "input_tokens", "output_tokens")
+SPEND_LIMITS: tuple[str, ...] = ("model_calls", "verification_calls", "input_tokens", "output_tokens", COST)
 """The limits that bound model use."""
 
 
@@ -44,7 +46,7 @@ class NoRoom:
     """A call does not fit: for good, or only until calls under way are settled."""
 
     limit: str
-    most: int
+    most: float
     for_now: bool
 
 
@@ -52,6 +54,11 @@ def worst_case(texts: Iterable[str], max_output_tokens: int, *, verifies: bool) 
     """Return the most that a call with these messages can use."""
     bound = sum(-(-len(text.encode()) // BYTES_PER_TOKEN) + MESSAGE_TOKENS for text in texts)
     return Spend(int(not verifies), int(verifies), bound, max_output_tokens)
+
+
+def priced(spend: Spend, cost_usd: float) -> Spend:
+    """Return the amount with what it costs."""
+    return replace(spend, cost_usd=cost_usd)
 
 
 def room(limits: Limits, settled: Spend, under_way: Spend, wanted: Spend, *, research: bool) -> NoRoom | None:
@@ -67,7 +74,10 @@ def room(limits: Limits, settled: Spend, under_way: Spend, wanted: Spend, *, res
     return tight
 
 
-def allowance(limits: Limits, name: str, *, research: bool) -> int:
+def allowance(limits: Limits, name: str, *, research: bool) -> float:
     """Return how much of a limit may be used: all of it, or what research leaves for synthesis to have its share."""
-    most: int = getattr(limits, name)
-    return most - int(most * SYNTHESIS_SHARES.get(name, 0.0)) if research else most
+    most: float | None = getattr(limits, name)
+    if most is None:
+        return math.inf
+    kept = most * SYNTHESIS_SHARES.get(name, 0.0) if research else 0.0
+    return most - kept if name == COST else most - int(kept)

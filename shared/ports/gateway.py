@@ -39,7 +39,7 @@ class PlanEdit:
     expected_version: int
     plan: Plan
     policy: SourcePolicy | None = None
-    budget: Mapping[str, int] | None = None
+    budget: Mapping[str, float] | None = None
 
 
 class Controls(Protocol):

@@ -18,6 +18,7 @@ from shared.db.model_usage import load_booked, load_by_phase
 from shared.domain.errors import BudgetExhausted, Permanent, RateLimited, Transient
 from shared.domain.ids import LOCAL_OWNER, RunId
 from shared.domain.phases import RESEARCH_PHASES, Phase
+from shared.domain.prices import Price, PriceTable
 from shared.domain.spending import Spend, allowance
 from shared.ports.completions import Call, Message, Reply
 from shared.ports.ledger import Lease
@@ -25,7 +26,8 @@ from shared.ports.model import ModelRequest, TokenUsage
 from tests.support.stage import ALL_KINDS, Stage
 
 WORKERS = 4
-BUDGET = {"model_calls": 8, "verification_calls": 4, "input_tokens": 3000, "output_tokens": 1500}
+BUDGET = {"model_calls": 8, "verification_calls": 4, "input_tokens": 3000, "output_tokens": 1500, "cost_usd": 0.012}
+PRICES = PriceTable({"openai:m": Price(3.0, 15.0, 0.3), "openai:other": Price(30.0, 150.0)})
 
 
 @pytest.fixture
@@ -40,7 +42,7 @@ def book(transactions: Transactions) -> PostgresCallBook:
     return PostgresCallBook(transactions)
 
 
-def working(stage: Stage, **budget: int) -> Lease:
+def working(stage: Stage, **budget: float) -> Lease:
     """Return the lease of the first search of a new run."""
     _, started = stage.researching(budget=budget)
     return stage.claim(started.wake_ups[0].step_id)
@@ -151,6 +153,48 @@ def test_marks_are_told(stage: Stage, book: PostgresCallBook) -> None:
     assert [e.seq for e in events] == list(range(1, len(events) + 1))
 
 
+def test_a_call_costs_what_its_price_says(stage: Stage, transactions: Transactions) -> None:
+    """Reserved at the most that it can cost, settled at what it used, the cache's share at its own price."""
+    book, lease = PostgresCallBook(transactions, PRICES), working(stage)
+    call_id = book.reserve(lease, call(most=1000))
+    bound = wanted_by(call(most=1000))
+    assert booked(stage, lease.run_id)[1].cost_usd == pytest.approx((bound.input_tokens * 3 + 1000 * 15) / 1e6)
+    book.settle(call_id, replace(reply(1000, 200, cached=400), served_model="m-2026-01"))
+    usage = stage.reads.run(LOCAL_OWNER, lease.run_id).usage
+    assert usage.cost_usd == pytest.approx((600 * 3 + 400 * 0.3 + 200 * 15) / 1e6)
+    assert usage.by_phase["extractor"]["cost_usd"] == usage.cost_usd
+
+
+def test_an_unknown_price_makes_the_whole_unknown(stage: Stage, transactions: Transactions) -> None:
+    """A sum with a hole in it is not told; what another model answered costs what that model costs."""
+    book, lease = PostgresCallBook(transactions, PRICES), working(stage)
+    book.settle(book.reserve(lease, call()), replace(reply(1000, 0), served_model="other"))
+    assert stage.reads.run(LOCAL_OWNER, lease.run_id).usage.cost_usd == pytest.approx(0.03)
+    book.settle(book.reserve(lease, call()), replace(reply(1000, 0), served_model="nobody-knows"))
+    usage = stage.reads.run(LOCAL_OWNER, lease.run_id).usage
+    assert usage.cost_usd is None
+    assert "cost_usd" not in usage.by_phase["extractor"]
+
+
+def test_a_limit_on_cost_ends_research_and_can_be_raised(stage: Stage, transactions: Transactions) -> None:
+    """The call that does not fit is not made; the run writes what it has, and goes on once the limit is raised."""
+    book, lease = PostgresCallBook(transactions, PRICES), working(stage, cost_usd=0.02)
+    book.settle(book.reserve(lease, call(most=500)), replace(reply(1000, 600), served_model="m"))
+    with pytest.raises(BudgetExhausted) as caught:
+        book.reserve(lease, call(most=500))
+    stage.ledger.fail(lease, caught.value)
+    run = stage.reads.run(LOCAL_OWNER, lease.run_id)
+    assert (run.status, run.stop_reason, run.budget["cost_usd"]) == ("synthesizing", "budget:cost_usd", 0.02)
+
+
+def test_without_a_price_a_limit_on_cost_lets_nothing_through(stage: Stage, book: PostgresCallBook) -> None:
+    """A worker that does not know the price makes no call rather than one that it cannot count."""
+    lease = working(stage, cost_usd=1.0)
+    with pytest.raises(Permanent, match="LEADLINE_MODEL_PRICES") as caught:
+        book.reserve(lease, call())
+    assert caught.value.code == "model:price"
+
+
 @dataclass(frozen=True)
 class Try:
     """One call of a schedule: what it asks for, and what becomes of it."""
@@ -193,10 +237,10 @@ def play(book: PostgresCallBook, lease: Lease, tries: Sequence[Try], overruns: l
 
 
 @given(schedules=st.lists(st.lists(TRIES, max_size=6), min_size=WORKERS, max_size=WORKERS))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_no_schedule_exceeds_a_limit(schedules: list[list[Try]], transactions: Transactions) -> None:
     """Four workers, any order, crashes and overruns: calls and output stay within, input up to booked overruns."""
-    stage, book = Stage(transactions, max_running=10_000), PostgresCallBook(transactions)
+    stage, book = Stage(transactions, max_running=10_000), PostgresCallBook(transactions, PRICES)
     lease = working(stage, **BUDGET)
     overruns: list[int] = []
     threads = [threading.Thread(target=play, args=(book, lease, s, overruns)) for s in schedules]
@@ -210,6 +254,8 @@ def test_no_schedule_exceeds_a_limit(schedules: list[list[Try]], transactions: T
     assert total.verification_calls <= BUDGET["verification_calls"]
     assert total.output_tokens <= BUDGET["output_tokens"]
     assert total.input_tokens <= BUDGET["input_tokens"] + sum(overruns)
+    dearest = PRICES.prices["openai:m"].cost(sum(overruns), 0) or 0.0
+    assert total.cost_usd <= BUDGET["cost_usd"] + dearest + 1e-9
     phases = transactions.run(lambda session: load_by_phase(session, lease.run_id))
     limits = stage.materials.facts(lease.run_id).limits
     for name in ("input_tokens", "output_tokens"):

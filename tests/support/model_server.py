@@ -1,4 +1,4 @@
-"""A model's provider on loopback: real HTTP in OpenAI's format of chat completions, its modes are names of models.
+"""Models' providers on loopback: real HTTP in the formats of `model_wires`; the modes are names of models.
 
 `scripted` answers honestly; `malformed-…` spoils the form of an honest answer; `fake-…` behaves as providers do when
 they cannot or will not answer. Every call is counted, and ``GET /counts`` tells the counts.
@@ -6,6 +6,7 @@ they cannot or will not answer. Every call is counted, and ``GET /counts`` tells
 
 import hashlib
 import json
+import re
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -16,11 +17,13 @@ from email.utils import format_datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from tests.support.scripted_model import answer, known_schema
+from tests.support.model_wires import Fault, Said, Wire, Written, wire_of
+from tests.support.scripted_model import answer
 
 PROVIDER_KEY = "sk-secret-of-the-test-91c2"
 """The key that tests give to clients of this provider; it asks for none."""
 
+_MODE = re.compile(r"(?:^|-)(malformed|fake)-(.+)$")
 HUGE = 20_000_000
 PATIENCE_S = 60.0
 """How long a call that is never answered, or held back by a test, is kept at most."""
@@ -47,6 +50,8 @@ class ModelServer:
     address: str
     calls: list[Asked] = field(default_factory=list)
     held: Callable[[Asked], bool] = lambda _: False
+    given: str = ""
+    """What a model whose name ends with ``fake-given`` answers, whatever it is asked."""
     waiting: int = 0
     released: threading.Event = field(default_factory=threading.Event)
     closing: threading.Event = field(default_factory=threading.Event)
@@ -55,7 +60,7 @@ class ModelServer:
 
     @property
     def base_url(self) -> str:
-        """The address to give to clients."""
+        """The address to give to clients of OpenAI's format; those of the others take ``address``."""
         return f"{self.address}/v1"
 
     def counts(self) -> dict[str, Any]:
@@ -143,48 +148,36 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         """Answer a call as its model's name says."""
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        call = _asked(body)
+        wire = wire_of(self.path.partition("?")[0])
+        said = wire.read(self.path.partition("?")[0], body)
+        call = _asked(said, body)
         if self.told.held(call):
             self.told.waiting += 1
             self.told.released.wait(PATIENCE_S)
-        kind, _, mode = call.model.partition("-")
-        if kind == "fake" and self._fake(mode, body, call):
+        kind, mode = _mode_of(said.model)
+        if kind == "fake" and self._fake(mode, wire, said, call):
             return
-        self._complete(body, call, MALFORMED.get(mode, _as_is) if kind == "malformed" else _as_is)
+        self._complete(wire, said, call, MALFORMED.get(mode, _as_is) if kind == "malformed" else _as_is)
 
-    def _complete(self, body: dict[str, Any], call: Asked, spoil: Callable[[str, dict[str, Any]], "Spoiled"]) -> None:
-        messages = body["messages"]
-        spoiled = spoil(answer(call.schema, messages[1]["content"]), body)
-        system = messages[0]["content"]
-        used = _tokens(" ".join(m["content"] for m in messages))
-        cached = _tokens(system) if self.told.cached(f"{call.model}\n{system}") else 0
+    def _complete(self, wire: Wire, said: Said, call: Asked, spoil: Callable[[str, Said], "Spoiled"]) -> None:
+        given = self.told.given if said.model.endswith("fake-given") else None
+        spoiled = spoil(answer(said.schema, said.user), said) if given is None else Spoiled(given)
+        used = _tokens(" ".join(said.texts))
+        cached = _tokens(said.system) if self.told.cached(f"{said.model}\n{said.system}") else 0
         output = _tokens(spoiled.content)
         self.told.note(_with(call, used, output, cached))
-        message = {"role": "assistant", "content": spoiled.content}
-        choice = {"index": 0, "finish_reason": spoiled.finish, "message": message}
-        reply = {
-            "id": f"chatcmpl-{call.prompt_sha256[:12]}",
-            "object": "chat.completion",
-            "created": 0,
-            "model": f"{call.model}-2026-11",
-            "choices": [choice] if spoiled.choices else [],
-            "usage": {
-                "prompt_tokens": used,
-                "completion_tokens": output,
-                "total_tokens": used + output,
-                "prompt_tokens_details": {"cached_tokens": cached},
-            },
-        }
-        self._send(200, spoiled.raw or json.dumps(reply).encode(), spoiled.mime)
+        written = Written(spoiled.content, spoiled.finish, used, output, cached, empty=not spoiled.choices)
+        self._send(200, spoiled.raw or json.dumps(wire.answer(said, written)).encode(), spoiled.mime)
 
-    def _fake(self, mode: str, body: dict[str, Any], call: Asked) -> bool:
+    def _fake(self, mode: str, wire: Wire, said: Said, call: Asked) -> bool:
         """Behave as the mode says; False when an honest answer is to follow."""
-        if mode == "no-schema" and "response_format" not in body:
+        if mode == "no-schema" and said.form == "prompt":
             return False
         if mode in REFUSALS:
-            status, error, headers = REFUSALS[mode](self.headers.get("Authorization", ""))
+            fault, headers = REFUSALS[mode](self.headers.get(wire.key_header, "").removeprefix("Bearer "))
+            status, told = wire.fault(fault)
             self.told.note(_with(call, 0, 0, 0, answered=False))
-            self._send(status, json.dumps({"error": error}).encode(), headers=headers)
+            self._send(status, json.dumps(told).encode(), headers=headers)
             return True
         if mode in ("slow", "loris"):
             self.told.note(_with(call, 0, 0, 0, answered=False))
@@ -224,15 +217,15 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
 
 
-def _asked(body: dict[str, Any]) -> Asked:
-    schema = body.get("response_format", {}).get("json_schema", {}).get("name")
-    prompt = json.dumps([body["messages"], body.get("response_format")], sort_keys=True)
-    return Asked(
-        model=body["model"],
-        schema=schema or known_schema(body["messages"][0]["content"]),
-        prompt_sha256=hashlib.sha256(prompt.encode()).hexdigest(),
-        body=body,
-    )
+def _mode_of(model: str) -> tuple[str, str]:
+    """Return how a model of this name behaves; a name that its provider's client knows may stand before it."""
+    found = _MODE.search(model)
+    return (found[1], found[2]) if found else ("", "")
+
+
+def _asked(said: Said, body: dict[str, Any]) -> Asked:
+    prompt = json.dumps([said.texts, said.schema, said.form])
+    return Asked(said.model, said.schema, hashlib.sha256(prompt.encode()).hexdigest(), body)
 
 
 def _with(call: Asked, used: int, output: int, cached: int, *, answered: bool = True) -> Asked:
@@ -255,16 +248,16 @@ class Spoiled:
     mime: str = "application/json"
 
 
-def _as_is(text: str, _: dict[str, Any]) -> Spoiled:
+def _as_is(text: str, _: Said) -> Spoiled:
     return Spoiled(text)
 
 
-def _once(text: str, body: dict[str, Any]) -> Spoiled:
+def _once(text: str, said: Said) -> Spoiled:
     """Be wrong until the answer is shown to be wrong."""
-    return Spoiled(text if len(body["messages"]) > 2 else '{"nothing": "of this"}')
+    return Spoiled(text if said.repairs else '{"nothing": "of this"}')
 
 
-MALFORMED: dict[str, Callable[[str, dict[str, Any]], Spoiled]] = {
+MALFORMED: dict[str, Callable[[str, Said], Spoiled]] = {
     "prose": lambda t, _: Spoiled(f"Sure, here is what you asked for (with {{braces}}):\n\n{t}\n\nLet me know!"),
     "fence": lambda t, _: Spoiled(f"```json\n{t}\n```"),
     "think": lambda t, _: Spoiled(f'<think>Is it {{"a": 1}}? No.</think>{t}'),
@@ -288,28 +281,29 @@ MALFORMED: dict[str, Callable[[str, dict[str, Any]], Spoiled]] = {
     "huge": lambda t, _: Spoiled(t, raw=b'{"choices": "' + b" " * HUGE + b'"}'),
 }
 
-Refusal = tuple[int, dict[str, Any], dict[str, str]]
+Refusal = tuple[Fault, dict[str, str]]
 
 
 def _in_a_minute() -> str:
     return format_datetime(datetime.now(UTC) + timedelta(seconds=60), usegmt=True)
 
 
-def _error(message: str, code: str) -> dict[str, Any]:
-    return {"message": message, "type": "invalid_request_error", "code": code, "param": None}
+def _refuse(kind: str, message: str, **headers: str) -> Callable[[str], Refusal]:
+    return lambda _: (Fault(kind, message), {name.replace("_", "-"): value for name, value in headers.items()})
 
 
 REFUSALS: dict[str, Callable[[str], Refusal]] = {
-    "429": lambda _: (429, _error("Slow down.", "rate_limit_exceeded"), {"Retry-After": "3"}),
-    "429-date": lambda _: (429, _error("Slow down.", "rate_limit_exceeded"), {"Retry-After": _in_a_minute()}),
-    "429-bare": lambda _: (429, _error("Slow down.", "rate_limit_exceeded"), {}),
-    "500": lambda _: (500, _error("The server had an error.", "server_error"), {}),
-    "503": lambda _: (503, _error("Overloaded.", "overloaded"), {}),
-    "401": lambda sent: (401, _error(f"Incorrect API key provided: {sent[7:]}", "invalid_api_key"), {}),
-    "402": lambda _: (429, _error("You exceeded your current quota.", "insufficient_quota"), {}),
-    "404": lambda _: (404, _error("The model `fake-404` does not exist.", "model_not_found"), {}),
-    "context": lambda _: (400, _error("The maximum context length is 10 tokens.", "context_length_exceeded"), {}),
-    "400": lambda _: (400, _error("Unknown field.", "bad_request"), {}),
-    "no-schema": lambda _: (400, _error("response_format is not supported.", "unsupported"), {}),
-    "moved": lambda _: (307, _error("Over there.", "moved"), {"Location": "http://127.0.0.1:1/v1/chat/completions"}),
+    "429": _refuse("rate", "Slow down.", Retry_After="3"),
+    "429-date": lambda _: (Fault("rate", "Slow down."), {"Retry-After": _in_a_minute()}),
+    "429-bare": _refuse("rate", "Slow down."),
+    "500": _refuse("server", "The server had an error."),
+    "503": _refuse("overloaded", "Overloaded."),
+    "503-wait": _refuse("overloaded", "Overloaded.", Retry_After="4"),
+    "401": lambda sent: (Fault("key", f"Incorrect API key provided: {sent}"), {}),
+    "402": _refuse("credit", "You exceeded your current quota."),
+    "404": _refuse("unknown", "The model `fake-404` does not exist."),
+    "context": _refuse("context", "The maximum context length is 10 tokens."),
+    "400": _refuse("request", "Unknown field."),
+    "no-schema": _refuse("request", "response_format is not supported."),
+    "moved": _refuse("moved", "Over there.", Location="http://127.0.0.1:1/v1/chat/completions"),
 }

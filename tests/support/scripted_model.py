@@ -6,12 +6,20 @@ copying its cards, and supports a sentence when its words stand in its passages.
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from services.extractor.prompts.extract import Extraction
+from services.planner.prompts.decide import Decision
+from services.planner.prompts.plan import PlanProposal
+from services.synthesizer.prompts.verify import Verdicts
+from services.synthesizer.prompts.write import SectionText, SummaryText
 from shared.domain.numbers import quantities
 from shared.domain.questions import AnswerKind, asked, split_question
 from shared.domain.text import content_terms
+
+UNKNOWN = "unknown"
+"""The name of an answer that none of the project's calls asks for."""
 
 PICKS = 3
 ENOUGH = 0.5
@@ -29,12 +37,18 @@ _SOURCES = re.compile(r"^Sources: (.+)$", re.M)
 
 def answer(schema_name: str, prompt: str) -> str:
     """Return the answer to a call, by the name of what it asks for."""
-    return json.dumps(_ANSWERS[schema_name](prompt), ensure_ascii=False)
+    made = _ANSWERS[schema_name](prompt) if schema_name in _ANSWERS else {}
+    return json.dumps(made, ensure_ascii=False)
 
 
 def known_schema(text: str) -> str:
     """Return the name of the answer that a schema in the text describes."""
-    return next(name for name in _ANSWERS if f'"title":"{name}"' in text)
+    return next((name for name in _ANSWERS if f'"title":"{name}"' in text), UNKNOWN)
+
+
+def schema_of(schema: Mapping[str, Any]) -> str:
+    """Return the name of the answer that a schema describes; some providers' clients leave out its title."""
+    return _BY_FIELDS.get(frozenset(schema["properties"]), UNKNOWN)
 
 
 def _plan(prompt: str) -> dict[str, Any]:
@@ -144,6 +158,12 @@ _ANSWERS: dict[str, Callable[[str], dict[str, Any]]] = {
     "SectionText": _section,
     "SummaryText": _summary,
     "Verdicts": _verdicts,
+}
+
+
+_BY_FIELDS = {
+    frozenset(model.model_fields): model.__name__
+    for model in (PlanProposal, Decision, Extraction, SectionText, SummaryText, Verdicts)
 }
 
 

@@ -87,7 +87,7 @@ def test_capabilities_tell_what_is_configured(desk: Desk) -> None:
 def test_capabilities_name_models_and_providers() -> None:
     """With a model `auto` is the engine that asks it."""
     deps = fake_deps(Desk())
-    configured = Configured("1.2", {"planner": "small", "writer": "large"}, ("searxng",))
+    configured = Configured("1.2", {"planner": "small", "writer": "large"}, search_providers=("searxng",))
     http = create_app(replace(deps, configured=configured, has_model=True)).test_client()
     body = http.get("/api/v1/capabilities").json
     assert (body["version"], body["default_engine"]) == ("1.2", "llm")

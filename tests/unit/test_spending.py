@@ -1,5 +1,6 @@
 """The rules of model budgets: worst cases, what fits, and what research leaves to synthesis."""
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -38,7 +39,9 @@ def test_what_fits(settled: Spend, under_way: Spend, wanted: Spend, expected: No
 
 def test_research_leaves_a_share() -> None:
     """A quarter of the calls and more of the tokens are kept for writing, nothing of the verifications."""
-    assert [allowance(LIMITS, name, research=True) for name in SPEND_LIMITS] == [8, 5, 700, 60]
+    assert [allowance(LIMITS, name, research=True) for name in SPEND_LIMITS] == [8, 5, 700, 60, math.inf]
+    capped = replace(LIMITS, cost_usd=2.0)
+    assert allowance(capped, "cost_usd", research=True) == pytest.approx(1.3)
     assert room(LIMITS, Spend(8), Spend(), Spend(1), research=True) == NoRoom("model_calls", 8, for_now=False)
     assert room(LIMITS, Spend(8), Spend(), Spend(1), research=False) is None
 
@@ -51,4 +54,5 @@ def test_what_is_let_through_stays_within_every_limit(
     if room(LIMITS, settled, under_way, wanted, research=research) is None:
         total = settled + under_way + wanted
         for name in SPEND_LIMITS:
-            assert not getattr(wanted, name) or getattr(total, name) <= getattr(LIMITS, name)
+            most = getattr(LIMITS, name)
+            assert not getattr(wanted, name) or most is None or getattr(total, name) <= most

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import re
 
 from infra.cli import checks
 from infra.cli.console import Console
@@ -10,6 +11,8 @@ from infra.cli.progress import sentence
 from infra.cli.setup import gateway
 from infra.cli.text import run_lines, run_table
 from shared.contracts.runs import ControlRequest, Run
+
+_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 
 
 def list_runs(args: argparse.Namespace, console: Console) -> int:
@@ -65,12 +68,12 @@ def refine(args: argparse.Namespace, console: Console) -> int:
 
 def increase_budget(args: argparse.Namespace, console: Console) -> int:
     """Raise limits of a run that stopped at one, and let it go on."""
-    limits: dict[str, int] = {}
+    limits: dict[str, int | float] = {}
     for given in args.limits:
         name, _, value = given.partition("=")
-        if not value.isascii() or not value.isdigit():
+        if _NUMBER.fullmatch(value) is None:
             raise CliError(f"A limit is given as NAME=NUMBER, such as searches=20, not as {given!r}.")
-        limits[name] = int(value)
+        limits[name] = float(value) if "." in value else int(value)
     return _act(args, ControlRequest(action="increase_budget", limits=limits), console)
 
 

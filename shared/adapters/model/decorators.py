@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
-from shared.domain.errors import InvalidAnswer, Permanent, RateLimited, StepError
+from shared.domain.errors import MODEL_REFUSED, InvalidAnswer, Permanent, RateLimited, StepError
+from shared.domain.model_names import is_served_as
 from shared.ports.completions import Call, CallBook, Completions, Reply
 from shared.ports.ledger import Lease, Receipts
 from shared.ports.model import TokenUsage
@@ -26,6 +27,24 @@ class Receipted:
             return _reply_of(kept)
         reply = self._inner.complete(call)
         self._receipts.keep(self._lease, request, "model", asdict(reply))
+        return reply
+
+
+class Strict:
+    """Refuses what another model than the one that was asked for has answered; the call stays booked and proved."""
+
+    def __init__(self, inner: Completions) -> None:
+        self._inner = inner
+
+    def complete(self, call: Call) -> Reply:
+        """Return the reply to one call; raises `Permanent` when the provider switched the model."""
+        reply = self._inner.complete(call)
+        if not is_served_as(call.model, reply.served_model):
+            detail = (
+                f"The provider answered with {reply.served_model} where {call.model} was asked for; "
+                "LEADLINE_MODEL_STRICT forbids that."
+            )
+            raise Permanent(f"{MODEL_REFUSED}switched", detail)
         return reply
 
 

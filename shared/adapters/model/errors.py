@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from pydantic_ai.exceptions import (
     AgentRunError,
+    ContentFilterError,
     ModelAPIError,
     ModelAuthenticationError,
     ModelContextWindowExceededError,
@@ -12,8 +13,13 @@ from pydantic_ai.exceptions import (
     ModelQuotaExceededError,
     ModelRateLimitError,
     ModelRequestRejectedError,
+    ModelServerError,
+    ModelUnavailableError,
+    OutputTokenLimitExceeded,
+    UserError,
 )
 
+from shared.adapters.model.endpoint import Endpoint
 from shared.adapters.model.transport import BodyTooLarge, EncodedBody, OtherOrigin
 from shared.domain.errors import (
     MODEL_REFUSED,
@@ -30,11 +36,12 @@ DEFAULT_RETRY_AFTER_S = 5.0
 """How long a rate limit without a time of its own puts a step off."""
 
 LONGEST_REASON = 300
+_PASSING = (ModelServerError, ModelUnavailableError)
 _PASSING_STATUS = frozenset({408, 409, 425})
 
 
-def translated(error: Exception, model: str, key: str | None) -> StepError:
-    """Return the error that the runner decides by; ``key`` never appears in it."""
+def translated(error: Exception, model: str, endpoint: Endpoint) -> StepError:
+    """Return the error that the runner decides by; the endpoint's key never appears in it."""
     cause = next((e for e in _chain(error) if isinstance(e, BodyTooLarge | EncodedBody | OtherOrigin)), None)
     if isinstance(cause, BodyTooLarge):
         return InvalidAnswer(str(cause))
@@ -42,25 +49,44 @@ def translated(error: Exception, model: str, key: str | None) -> StepError:
         return Permanent(f"{MODEL_REFUSED}endpoint", str(cause))
     if isinstance(error, TimeoutError):
         return Transient(f"{MODEL_REFUSED}timeout", f"The model {model} did not answer in time.")
-    reason = reason_of(error, key)
-    if isinstance(error, ModelRateLimitError):
+    reason = reason_of(error, endpoint.key)
+    if isinstance(error, ModelAPIError):
+        return _told_by_provider(error, model, reason, endpoint)
+    return _of_answer(error, model, reason, endpoint)
+
+
+def _told_by_provider(error: ModelAPIError, model: str, reason: str, endpoint: Endpoint) -> StepError:
+    """Return what an error of the provider means: wait, give up, or try again."""
+    if isinstance(error, ModelRateLimitError) or (isinstance(error, _PASSING) and error.retry_after is not None):
         wait = DEFAULT_RETRY_AFTER_S if error.retry_after is None else error.retry_after
         return RateLimited(f"{MODEL_REFUSED}rate_limited", f"The provider asks to wait: {reason}", wait)
     if isinstance(error, ModelRequestRejectedError | ModelQuotaExceededError):
-        return _refusal(error, model, reason)
-    if isinstance(error, ModelAPIError):
-        return Transient(f"{MODEL_REFUSED}unavailable", f"The model {model} cannot be reached: {reason}")
-    detail = f"The endpoint gave no chat completion: {reason} Check OPENAI_BASE_URL."
+        return _refusal(error, model, reason, endpoint)
+    return Transient(f"{MODEL_REFUSED}unavailable", f"The model {model} cannot be reached: {reason}")
+
+
+def _of_answer(error: Exception, model: str, reason: str, endpoint: Endpoint) -> StepError:
+    """Return what an error over the body of an answer means."""
+    if isinstance(error, ContentFilterError):
+        return InvalidAnswer(f"The model {model} refused to answer: {reason}")
+    if isinstance(error, OutputTokenLimitExceeded):
+        return InvalidAnswer(f"The answer of {model} was cut off: {reason}")
+    if isinstance(error, UserError):
+        return RequestRejected(f"The provider's library refuses the request: {reason}")
+    detail = f"The endpoint gave no answer of a model: {reason} Check {endpoint.url_name}."
     return Transient(f"{MODEL_REFUSED}no_reply", detail)
 
 
-def _refusal(error: ModelRequestRejectedError | ModelQuotaExceededError, model: str, reason: str) -> StepError:
+def _refusal(
+    error: ModelRequestRejectedError | ModelQuotaExceededError, model: str, reason: str, endpoint: Endpoint
+) -> StepError:
     if isinstance(error, ModelHTTPError) and error.status_code in _PASSING_STATUS:
         return Transient(f"{MODEL_REFUSED}unavailable", f"The model {model} cannot be reached: {reason}")
     if isinstance(error, ModelQuotaExceededError):
         return Permanent(f"{MODEL_REFUSED}credit", f"The account at the provider has no credit left: {reason}")
     if isinstance(error, ModelAuthenticationError):
-        return Permanent(f"{MODEL_REFUSED}key", f"The provider does not accept the key (OPENAI_API_KEY): {reason}")
+        detail = f"The provider does not accept the key ({endpoint.key_name}): {reason}"
+        return Permanent(f"{MODEL_REFUSED}key", detail)
     if isinstance(error, ModelNotFoundError):
         return Permanent(f"{MODEL_REFUSED}unknown", f"The endpoint does not know the model {model}: {reason}")
     if isinstance(error, ModelContextWindowExceededError):
@@ -71,7 +97,7 @@ def _refusal(error: ModelRequestRejectedError | ModelQuotaExceededError, model: 
 def reason_of(error: BaseException, key: str | None) -> str:
     """Return the provider's own reason as one line, without the key."""
     body = error.body if isinstance(error, ModelAPIError) else None
-    told = _message(body) or (str(error) if isinstance(error, AgentRunError) else type(error).__name__)
+    told = _message(body) or (str(error) if isinstance(error, AgentRunError | UserError) else type(error).__name__)
     line = " ".join(clean(told).split())
     if key:
         line = line.replace(key, "…")

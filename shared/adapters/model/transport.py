@@ -10,6 +10,10 @@ MAX_BODY_BYTES = 4_000_000
 MAX_CONNECTIONS = 64
 CONNECT_TIMEOUT_S = 10.0
 WRITE_TIMEOUT_S = 30.0
+LONGEST_CALL_S = 600.0
+
+TIMEOUTS = httpx2.Timeout(connect=CONNECT_TIMEOUT_S, write=WRITE_TIMEOUT_S, read=LONGEST_CALL_S, pool=LONGEST_CALL_S)
+"""The timeouts of the phases of a call; its total deadline is shorter and kept by the caller."""
 
 
 class BodyTooLarge(httpx2.TransportError):
@@ -95,14 +99,5 @@ def open_client(base_url: str) -> httpx2.AsyncClient:
         headers={"Accept-Encoding": "identity"},
         trust_env=False,
         follow_redirects=False,
-    )
-
-
-def timeouts(deadline_s: float) -> httpx2.Timeout:
-    """Return the timeouts of the phases of a call; its total deadline is kept by the caller."""
-    return httpx2.Timeout(
-        connect=min(CONNECT_TIMEOUT_S, deadline_s),
-        write=min(WRITE_TIMEOUT_S, deadline_s),
-        read=deadline_s,
-        pool=deadline_s,
+        timeout=TIMEOUTS,
     )

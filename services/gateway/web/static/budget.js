@@ -4,7 +4,7 @@ import { make } from "./dom.js";
 import { limitName, limitValue } from "./format.js";
 
 const ALWAYS = ["iterations", "searches", "fetches", "elapsed_s"];
-const WITH_A_MODEL = ["model_calls", "verification_calls", "input_tokens", "output_tokens"];
+const WITH_A_MODEL = ["model_calls", "verification_calls", "input_tokens", "output_tokens", "cost_usd"];
 const TIGHT = 0.8;
 
 /** Return the limits to show: those of models only where one is or was used. */

@@ -15,6 +15,7 @@ const LIMITS = {
   verification_calls: "Verification calls",
   input_tokens: "Input tokens",
   output_tokens: "Output tokens",
+  cost_usd: "Cost",
   parallel_reads: "Reads at once",
   parallel_searches: "Searches at once",
   source_chars: "Characters read of a source",
@@ -77,6 +78,7 @@ export function limitName(name) {
 }
 
 export function limitValue(name, value) {
+  if (name === "cost_usd") return `$${value.toFixed(value < 0.1 ? 4 : 2)}`;
   return name === "elapsed_s" ? span(value) : number(value);
 }
 

@@ -5,6 +5,9 @@ import { limitsOf } from "./budget.js";
 import { make } from "./dom.js";
 import { limitName, limitValue, number } from "./format.js";
 
+const COST = "cost_usd";
+const MOST_COST = 1_000_000;
+
 let maxima = null;
 
 /** Return what limits may be raised to; asked for once. */
@@ -18,14 +21,14 @@ export class LimitFields {
   constructor(run, most, lowest, onChange = () => {}) {
     this.before = run.budget;
     this.inputs = new Map();
-    const fields = limitsOf(run).map((name) => this.#field(name, run, lowest(name), Math.max(most[name] ?? 0, run.budget[name])));
+    const fields = limitsOf(run).map((name) => this.#field(name, run, lowest(name), Math.max(most[name] ?? (name === COST ? MOST_COST : 0), run.budget[name])));
     this.node = make("div", { class: "grid limits" }, fields);
     this.node.addEventListener("input", onChange);
   }
 
   /** Return the limits whose figures differ from the run's. */
   changed() {
-    const values = [...this.inputs].map(([name, input]) => [name, Math.round(Number(input.value))]);
+    const values = [...this.inputs].map(([name, input]) => [name, name === COST ? Number(input.value) : Math.round(Number(input.value))]);
     return Object.fromEntries(values.filter(([name, value]) => value !== this.before[name]));
   }
 
@@ -56,7 +59,7 @@ export class LimitFields {
   #field(name, run, least, most) {
     const id = `limit-of-${name}`;
     const now = run.budget[name];
-    const input = make("input", { type: "number", id, min: least, max: most, step: 1, value: now, required: true, "data-path": `budget.${name}`, "aria-describedby": `${id}-hint` });
+    const input = make("input", { type: "number", id, min: name === COST ? 0.0001 : least, max: most, step: name === COST ? "any" : 1, value: now, required: true, "data-path": `budget.${name}`, "aria-describedby": `${id}-hint` });
     this.inputs.set(name, input);
     const used = run.usage[name] > 0 ? `${limitValue(name, run.usage[name])} used; ` : "";
     const hint = make("p", { class: "hint", id: `${id}-hint` }, `${used}${number(least)} to ${number(most)}.`);
