@@ -8,7 +8,9 @@ import zlib
 from collections.abc import Iterator
 from ipaddress import ip_network
 
+import brotli
 import pytest
+from backports import zstd
 
 from services.fetcher.net.messages import Fetched, FetchLimits, FetchRequest, OpenGate
 from services.fetcher.net.resolver import parse_hosts, system_resolver, table_resolver
@@ -196,7 +198,7 @@ def packed(data: bytes, coding: str, **more: str) -> Reply:
 
 
 def test_packed_bodies_are_unpacked(site: Site) -> None:
-    """gzip of one and several members, zlib and raw deflate all give the text."""
+    """gzip and zstd of one and several members, zlib, raw deflate and brotli all give the text."""
     text = b"Depth 14.2 m. " * 50
     raw = zlib.compressobj(wbits=-15)
     forms = {
@@ -206,6 +208,9 @@ def test_packed_bodies_are_unpacked(site: Site) -> None:
         "/zlib": packed(zlib.compress(text), "deflate"),
         "/raw": packed(raw.compress(text) + raw.flush(), "deflate"),
         "/empty": packed(b"", "gzip"),
+        "/brotli": packed(brotli.compress(text), "br"),
+        "/zstd": packed(zstd.compress(text), "zstd"),
+        "/frames": packed(zstd.compress(text[:70]) + zstd.compress(text[70:]), "zstd"),
     }
     for path, reply in forms.items():
         assert get(site.answer(HOST, path, reply), way(site)).body == (b"" if path == "/empty" else text)
@@ -215,7 +220,12 @@ def test_packed_bodies_are_unpacked(site: Site) -> None:
     ("reply", "code"),
     [
         (packed(gzip.compress(gzip.compress(b"x")), "gzip, gzip"), "encoding_chain"),
-        (packed(b"\x0b", "br"), "encoding_unknown"),
+        (packed(b"\x0b", "compress"), "encoding_unknown"),
+        (packed(b"\x0b", "br"), "encoding_corrupt"),
+        (packed(b"<p>not packed at all", "br"), "encoding_corrupt"),
+        (packed(b"<p>not packed at all", "zstd"), "encoding_corrupt"),
+        (packed(zstd.compress(b"depth" * 1000)[:-5], "zstd"), "encoding_corrupt"),
+        (packed(brotli.compress(b"depth" * 1000)[:-3], "br"), "encoding_corrupt"),
         (packed(b"<p>not packed at all", "gzip"), "encoding_corrupt"),
         (packed(gzip.compress(b"depth" * 1000)[:-12], "gzip"), "encoding_corrupt"),
     ],
@@ -226,11 +236,23 @@ def test_bodies_that_cannot_be_unpacked_are_told(site: Site, reply: Reply, code:
     assert (type(error), error.code) == (Permanent, code)
 
 
-def test_a_bomb_is_stopped_early(site: Site) -> None:
-    """A body of 300 MB in 300 KB is refused by its ratio after a fraction of it."""
+def gzip_of_zeros(megabytes: int) -> bytes:
+    """Return zeros as one member of gzip."""
     maker = zlib.compressobj(9, wbits=31)
-    bomb = b"".join(maker.compress(b"\0" * (1 << 20)) for _ in range(300)) + maker.flush()
-    error = refusal(site.answer(HOST, "/bomb", packed(bomb, "gzip")), way(site))
+    return b"".join(maker.compress(b"\0" * (1 << 20)) for _ in range(megabytes)) + maker.flush()
+
+
+@pytest.mark.parametrize("coding", ["gzip", "deflate", "br", "zstd"])
+def test_a_bomb_is_stopped_early(site: Site, coding: str) -> None:
+    """A body of 300 MB in a few KB is refused by its ratio after a fraction of it, in every coding."""
+    zeros = b"\0" * (300 << 20)
+    bombs = {
+        "gzip": lambda: gzip_of_zeros(300),
+        "deflate": lambda: zlib.compress(zeros, 9),
+        "br": lambda: brotli.compress(zeros, quality=3),
+        "zstd": lambda: zstd.compress(zeros),
+    }
+    error = refusal(site.answer(HOST, "/bomb", packed(bombs[coding](), coding)), way(site))
     assert (type(error), error.code) == (LimitExceeded, "inflate_ratio")
 
 

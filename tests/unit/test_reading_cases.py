@@ -1,9 +1,6 @@
 """The collection of inputs that broke other systems, where it is at hand; its ideas are in the other tests too."""
 
 import json
-import os
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -11,10 +8,9 @@ from services.extractor.reading.inflate import inflated
 from services.extractor.reading.read import read
 from services.extractor.reading.result import PdfBackend, Reading
 from shared.domain.text import clean
+from tests.support.cases import CASES, case, needs_cases
 
-_DATA = os.environ.get("LEADLINE_TEST_DATA")
-CASES = Path(_DATA).parent / "cases" if _DATA else Path(__file__).parents[2].parent / "shared" / "cases"
-pytestmark = pytest.mark.skipif(not (CASES / "index.json").is_file(), reason="the collection of cases is not at hand")
+pytestmark = needs_cases
 
 # id: status, words that the text holds, and the encoding and its source where the case is about them.
 EXPECTED: dict[str, tuple[str, str, tuple[str, ...], str | None]] = {
@@ -35,14 +31,6 @@ EXPECTED: dict[str, tuple[str, str, tuple[str, ...], str | None]] = {
     "pd08-truncated": ("broken", "", (), None),
     "pd09-encrypted": ("encrypted", "", (), None),
 }
-
-
-def case(name: str) -> tuple[dict[str, Any], bytes]:
-    """Return what the index says of a case, and its bytes."""
-    index = {entry["id"]: entry for entry in json.loads((CASES / "index.json").read_text("utf-8"))}
-    if name not in index:
-        pytest.skip(f"{name} is not in this collection")
-    return index[name], (CASES / index[name]["input_file"]).read_bytes()
 
 
 def reading_of(name: str, pdf_backend: PdfBackend = "pymupdf") -> Reading:

@@ -1,14 +1,11 @@
 """Content codings undone by hand, so that a small body can never become a large one unnoticed."""
 
-import zlib
-
+from services.fetcher.net.codecs import CODECS, Codec, CorruptBody
 from shared.domain.errors import LimitExceeded, Permanent
 
-ACCEPTED = "gzip, deflate"
+ACCEPTED = "gzip, deflate, br, zstd"
 """The codings that are asked for."""
 
-_GZIP_OR_ZLIB = zlib.MAX_WBITS | 32
-_RAW = -zlib.MAX_WBITS
 _RATIO_FROM = 64 * 1024
 
 
@@ -16,8 +13,7 @@ class Inflater:
     """Decodes the chunks of one body; ``limit`` bounds the decoded bytes, ``ratio`` decoded by received ones."""
 
     def __init__(self, coding: str | None, limit: int, ratio: int) -> None:
-        self._inflate = zlib.decompressobj(_GZIP_OR_ZLIB) if coding is not None else None
-        self._may_be_raw = coding == "deflate"
+        self._codec: Codec | None = CODECS[coding]() if coding is not None else None
         self._limit, self._ratio = limit, ratio
         self.received = 0
         self.body = bytearray()
@@ -30,36 +26,40 @@ class Inflater:
     def feed(self, chunk: bytes) -> None:
         """Take what was received; `body` grows to at most one byte over the limit. Raise what the body deserves."""
         self.received += len(chunk)
-        if self._inflate is None:
-            self.body += chunk[: self._limit + 1 - len(self.body)]
+        if self._codec is None:
+            self._take(chunk)
             return
-        while chunk and not self.full:
-            chunk = self._step(chunk)
-        if len(self.body) > max(_RATIO_FROM, self.received * self._ratio):
-            detail = f"The body grows to over {self._ratio} times its size when it is unpacked."
-            raise LimitExceeded("inflate_ratio", detail)
+        try:
+            self._take(self._codec.decode(chunk, self._room))
+            self._judge()
+            while self._codec.more and not self.full:
+                self._take(self._codec.decode(b"", self._room))
+                self._judge()
+        except CorruptBody as error:
+            raise Permanent("encoding_corrupt", error.detail) from error
 
     def finish(self) -> None:
         """Raise when the coded body ended too early."""
-        if self._inflate is not None and self.received and not self._inflate.eof:
+        if self._codec is not None and self.received and not self._codec.ended:
             raise Permanent("encoding_corrupt", "The compressed body breaks off.")
 
-    def _step(self, chunk: bytes) -> bytes:
-        """Decode until the limit or the end of a member; return what is left."""
-        if self._inflate is None:
-            raise AssertionError("only coded bodies are inflated")
-        if self._inflate.eof:  # a further member, or padding that means nothing
-            if not chunk.startswith(b"\x1f\x8b"):
-                return b""
-            self._inflate = zlib.decompressobj(_GZIP_OR_ZLIB)
-        try:
-            self.body += self._inflate.decompress(chunk, self._limit + 1 - len(self.body))
-        except zlib.error as error:
-            if not self._may_be_raw or self.body:
-                raise Permanent("encoding_corrupt", "The body is not compressed as its header says.") from error
-            self._inflate, self._may_be_raw = zlib.decompressobj(_RAW), False
-            return chunk
-        return self._inflate.unused_data if self._inflate.eof else self._inflate.unconsumed_tail
+    @property
+    def _room(self) -> int:
+        most = self._limit if self._codec is None else min(self._limit, self._allowed)
+        return most + 1 - len(self.body)
+
+    @property
+    def _allowed(self) -> int:
+        """Return what the ratio lets the body be, as much as has come so far."""
+        return max(_RATIO_FROM, self.received * self._ratio)
+
+    def _take(self, decoded: bytes) -> None:
+        self.body += decoded[: self._room]
+
+    def _judge(self) -> None:
+        if len(self.body) > self._allowed:
+            detail = f"The body grows to over {self._ratio} times its size when it is unpacked."
+            raise LimitExceeded("inflate_ratio", detail)
 
 
 def coding_of(header: str) -> str | None:
@@ -67,6 +67,6 @@ def coding_of(header: str) -> str | None:
     codings = [c for c in (part.strip().lower() for part in header.split(",")) if c not in ("", "identity")]
     if len(codings) > 1:
         raise Permanent("encoding_chain", f"The body is packed several times over: {header[:80]}.")
-    if codings and codings[0] not in ("gzip", "x-gzip", "deflate"):
+    if codings and codings[0] not in CODECS:
         raise Permanent("encoding_unknown", f"The body is packed in a way that was not asked for: {codings[0][:40]}.")
     return codings[0] if codings else None
