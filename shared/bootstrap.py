@@ -170,13 +170,16 @@ def open_keys(settings: Settings) -> PostgresKeys:
     return PostgresKeys(open_storage(settings, pool_size=1).transactions)
 
 
-def open_models(settings: Settings, storage: Storage, observer: Observer) -> tuple[ModelOf, Callable[[], None]]:
+def open_models(
+    settings: Settings, storage: Storage, broker: Broker, observer: Observer
+) -> tuple[ModelOf, Callable[[], None]]:
     """Return the models that steps may ask, and the function that frees what they hold; nothing is loaded yet."""
     names = settings.model_names()
     if not names:
         return no_model, lambda: None
     switchboard = Switchboard(model_endpoints(settings))
-    records = Records(storage.receipts, PostgresCallBook(storage.transactions, load_prices(settings)), observer)
+    book = PostgresCallBook(storage.transactions, load_prices(settings), broker.signals.publish)
+    records = Records(storage.receipts, book, observer)
     return Models(switchboard, names, records, strict=settings.model_strict).of, switchboard.close
 
 
@@ -213,7 +216,7 @@ def run_worker(
     cpu = ProcessCpu(settings.cpu_processes)
     heartbeat = Heartbeat(storage.ledger, settings.lease_seconds / HEARTBEATS_PER_LEASE, observer=observer)
     runner = Runner(storage.ledger, broker.signals, heartbeat, handlers, worker_name(queue), observer)
-    model_of, close_models = open_models(settings, storage, observer)
+    model_of, close_models = open_models(settings, storage, broker, observer)
     deps = make_deps(WorkerParts(settings, storage, cpu, model_of))
 
     def close() -> None:

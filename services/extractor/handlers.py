@@ -10,6 +10,7 @@ from services.extractor.reading.result import DEFAULT_PDF_BACKEND, PdfBackend, r
 from services.extractor.rules import evidence_of, headings_of, source_after_parse
 from shared.contracts.evidence import Source
 from shared.contracts.snapshot import Parse
+from shared.domain.budget import Depth
 from shared.domain.errors import Permanent
 from shared.domain.questions import asked
 from shared.domain.text import content_terms
@@ -17,6 +18,9 @@ from shared.ports.cpu import Cpu, CpuLimitExceeded, CpuLimits, CpuTaskCrashed
 from shared.ports.ledger import DocumentUpdate, Lease, Outcome
 from shared.ports.materials import Blobs, DocumentIndex, Materials, Snapshots
 from shared.ports.model import ModelOf
+
+CALLS_PER_SOURCE = {Depth.QUICK: 2, Depth.STANDARD: 3, Depth.THOROUGH: 4}
+"""Calls in which a long source is shown to a model; most sources are short enough for one."""
 
 PARSE_LIMITS = CpuLimits(wall_s=90, cpu_s=60, memory_bytes=2_000_000_000)
 
@@ -125,6 +129,7 @@ def extract(deps: Deps, lease: Lease) -> Outcome:
         query=query,
         stats=deps.index.stats(lease.owner_id, terms, None if policy.documents_all else policy.document_ids),
         max_chars=facts.limits.source_chars,
+        max_calls=CALLS_PER_SOURCE[facts.request.depth],
     )
     picks = engine_of(facts.engine, deps.cpu, deps.model_of(lease)).extract(request)
     name = str(lease.inputs["name"]) if source.kind == "document" else None

@@ -171,6 +171,8 @@ class RunUsage(Stored):
     output_tokens: int = 0
     cached_tokens: int = 0
     cost_usd: float | None = None
+    switched_models: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    """Models that answered where another one was asked for, by the one that was."""
     by_phase: dict[str, dict[str, int | float]] = Field(default_factory=dict)
 
 

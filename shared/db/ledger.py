@@ -17,10 +17,11 @@ from shared.db.outbox import Outbox
 from shared.db.progress import pause, progress
 from shared.db.recording import lose_document, record
 from shared.db.tables import ApiKeyRow, AttemptRow, OwnerRow, RunRow, StepRow
+from shared.db.views import load_limits
 from shared.domain.ids import LeaseToken, OwnerId, RunId, StepId
 from shared.domain.kinds import KINDS
 from shared.domain.retries import Caps, GiveUp, Retry, Tries, decide_interrupted, decide_retry, is_last
-from shared.domain.states import RunKind, RunStatus, StepKind, StepStatus, claimable
+from shared.domain.states import PLANNING_STEPS, RunKind, RunStatus, StepKind, StepStatus, claimable
 from shared.ports.ledger import Committed, Lease, Outcome
 
 MAX_ERROR_CHARS = 2000
@@ -159,7 +160,7 @@ class PostgresLedger:
                 return None
             run, step, outbox = held
             tries = Tries(step.errors + 1, step.interruptions)
-            decision = decide_retry(error, tries, self._limits.caps)
+            decision = decide_retry(error, tries, self._limits.caps, _patience_s(session, run, step, outbox.now))
             outcome = "postponed" if isinstance(decision, Retry) and not decision.counts else "failed"
             end_attempt(session, step, outbox, outcome, str(error))
             if outcome == "failed":
@@ -249,6 +250,13 @@ def _held(session: Session, lease: Lease) -> tuple[RunRow, StepRow, Outbox] | No
     if step.status != StepStatus.RUNNING or step.lease_token != lease.token:
         return None
     return run, step, Outbox(session, run, database_now(session))
+
+
+def _patience_s(session: Session, run: RunRow, step: StepRow, now: datetime) -> float | None:
+    """Return for how much longer a step may be put off: the run's clock does not run yet while it is planned."""
+    if StepKind(step.kind) not in PLANNING_STEPS or step.started_at is None:
+        return None
+    return load_limits(session, run.id).elapsed_s - (now - step.started_at).total_seconds()
 
 
 def _was_done(session: Session, lease: Lease) -> bool:

@@ -1,12 +1,13 @@
 """The book of calls at model providers: each is reserved before it is made and settled after."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 
 from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session
 
+from shared.contracts.events import Event
 from shared.db.engine import Transactions, new_id
 from shared.db.ledger import database_now, lock_run
 from shared.db.model_usage import DONE, FAILED, OPEN, REFUSED, load_booked
@@ -32,8 +33,14 @@ BUSY_S = 1.0
 class PostgresCallBook:
     """See `shared.ports.completions.CallBook`. Reservations of one run are ordered by the lock on its row."""
 
-    def __init__(self, transactions: Transactions, prices: PriceTable = NO_PRICES) -> None:
-        self._transactions, self._prices = transactions, prices
+    def __init__(
+        self,
+        transactions: Transactions,
+        prices: PriceTable = NO_PRICES,
+        publish: Callable[[Sequence[Event]], None] = lambda _: None,
+    ) -> None:
+        """Take ``publish`` as what sends events once their transaction has committed."""
+        self._transactions, self._prices, self._publish = transactions, prices, publish
 
     def reserve(self, lease: Lease, call: Call) -> str:
         """Set the worst case of the call aside and return the id of its row."""
@@ -64,14 +71,16 @@ class PostgresCallBook:
             "cached_tokens": usage.cached if usage else 0,
             "latency_ms": round(reply.latency_s * 1000),
         }
-        self._transactions.run(
-            lambda session: _end(session, call_id, self._with_price(session, call_id, reply, values))
-        )
+        self._end(call_id, lambda session: self._with_price(session, call_id, reply, values))
 
     def fail(self, call_id: str, outcome: str, *, charged: bool) -> None:
         """Book a call that gave nothing."""
         values = {"status": FAILED if charged else REFUSED, "outcome": outcome}
-        self._transactions.run(lambda session: _end(session, call_id, values))
+        self._end(call_id, lambda _: values)
+
+    def _end(self, call_id: str, values: Callable[[Session], Mapping[str, object]]) -> None:
+        """End a call, then send what the run has to say about it."""
+        self._publish(self._transactions.run(lambda session: _end(session, call_id, values(session))))
 
     def _check(self, session: Session, run: RunRow, lease: Lease, call: Call) -> None:
         """Raise unless the call fits into what the run has left of its time and limits."""
@@ -156,12 +165,12 @@ def _row(call_id: str, lease: Lease, call: Call, most_usd: float | None) -> Mode
     )
 
 
-def _end(session: Session, call_id: str, values: Mapping[str, object]) -> None:
-    """End an open call, and tell when the run's use of a limit goes over one of its marks."""
+def _end(session: Session, call_id: str, values: Mapping[str, object]) -> tuple[Event, ...]:
+    """End an open call; return the events that tell when the run's use of a limit goes over one of its marks."""
     run_id = session.scalar(select(ModelCallRow.run_id).where(ModelCallRow.id == call_id))
     run = lock_run(session, run_id) if run_id is not None else None
     if run is None:
-        return
+        return ()
     now = database_now(session)
     before = load_booked(session, run.id).settled
     ended = session.scalar(
@@ -170,8 +179,11 @@ def _end(session: Session, call_id: str, values: Mapping[str, object]) -> None:
         .values(**values, ended_at=now)
         .returning(ModelCallRow.id)
     )
-    if ended is not None and not is_final(RunStatus(run.status)):
-        _say_marks(session, run, before, load_booked(session, run.id).settled, Outbox(session, run, now))
+    if ended is None or is_final(RunStatus(run.status)):
+        return ()
+    outbox = Outbox(session, run, now)
+    _say_marks(session, run, before, load_booked(session, run.id).settled, outbox)
+    return outbox.committed().events
 
 
 def _say_marks(session: Session, run: RunRow, before: Spend, after: Spend, outbox: Outbox) -> None:

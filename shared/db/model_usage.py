@@ -8,6 +8,7 @@ from sqlalchemy.orm import Session
 
 from shared.db.tables import ModelCallRow, StepRow
 from shared.domain.budget import COST
+from shared.domain.model_names import is_served_as
 from shared.domain.phases import Phase
 from shared.domain.spending import SPEND_LIMITS, Spend
 from shared.domain.states import StepStatus
@@ -94,6 +95,21 @@ def load_by_phase(session: Session, run_id: str) -> dict[str, dict[str, int | fl
         | ({} if row.unpriced else {COST: round(float(row.cost_usd), COST_DIGITS)})
         for row in session.execute(counted)
     }
+
+
+def load_switched(session: Session, run_id: str) -> dict[str, tuple[str, ...]]:
+    """Return the models that answered in place of others, by those that were asked for."""
+    asked = select(ModelCallRow.requested_model, ModelCallRow.served_model).distinct()
+    rows = session.execute(
+        asked.where(ModelCallRow.run_id == run_id, ModelCallRow.served_model.is_not(None)).order_by(
+            ModelCallRow.requested_model, ModelCallRow.served_model
+        )
+    ).all()
+    found: dict[str, tuple[str, ...]] = {}
+    for requested, served in rows:
+        if served is not None and not is_served_as(requested, served):
+            found[requested] = (*found.get(requested, ()), served)
+    return found
 
 
 def _charged_input() -> ColumnElement[int]:

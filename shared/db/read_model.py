@@ -14,7 +14,7 @@ from shared.contracts.runs import CreateRun, Run, RunCounts, RunPage, RunUsage, 
 from shared.db import rows
 from shared.db.documents import PostgresDocumentReads
 from shared.db.ledger import database_now
-from shared.db.model_usage import load_booked, load_by_phase
+from shared.db.model_usage import load_booked, load_by_phase, load_switched
 from shared.db.recheck_controls import recheck_of
 from shared.db.schema import check_schema
 from shared.db.tables import (
@@ -205,6 +205,7 @@ def _usage(session: Session, run: RunRow) -> RunUsage:
         retries=session.scalar(tries) or 0,
         **{**asdict(spent.settled + spent.under_way), "cost_usd": spent.cost_usd},
         cached_tokens=spent.cached_tokens,
+        switched_models=load_switched(session, run.id),
         by_phase=load_by_phase(session, run.id),
     )
 

@@ -46,12 +46,15 @@ def is_last(errors: int, caps: Caps) -> bool:
     return errors + 1 >= caps.errors
 
 
-def decide_retry(error: Exception, tries: Tries, caps: Caps) -> Retry | GiveUp:
+def decide_retry(error: Exception, tries: Tries, caps: Caps, patience_s: float | None = None) -> Retry | GiveUp:
     """Decide about a try that ended with ``error``; ``tries.errors`` counts this one too.
 
     Delays double from 1 s to 60 s. A rate limit is a postponement: it costs no try, and waits at most 10 minutes.
+    ``patience_s`` is for how much longer the step may be put off, where nothing else ends its waiting.
     """
     if isinstance(error, RateLimited):
+        if patience_s is not None and error.after_s > patience_s:
+            return GiveUp(error.code, f"{error.detail} The run's time limit allows no longer wait.")
         return Retry(min(max(error.after_s, FIRST_DELAY_S), MAX_RATE_LIMIT_S), counts=False)
     if isinstance(error, Permanent | LimitExceeded):
         return GiveUp(error.code, error.detail)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from shared.adapters.model.providers import Models, Records
+from shared.contracts.events import Event
 from shared.contracts.runs import ControlRequest
 from shared.db.engine import Transactions
 from shared.db.model_calls import PostgresCallBook, wanted_by
@@ -176,6 +177,42 @@ def test_an_unknown_price_makes_the_whole_unknown(stage: Stage, transactions: Tr
     assert "cost_usd" not in usage.by_phase["extractor"]
 
 
+def test_another_model_than_asked_is_told(stage: Stage, book: PostgresCallBook) -> None:
+    """A silent switch stands in the run's usage; a version of the model that was asked for is none."""
+    lease = working(stage)
+    book.settle(book.reserve(lease, call()), replace(reply(1, 1), served_model="m-2026-01-31"))
+    assert stage.reads.run(LOCAL_OWNER, lease.run_id).usage.switched_models == {}
+    book.settle(book.reserve(lease, call()), replace(reply(1, 1), served_model="cheaper"))
+    assert stage.reads.run(LOCAL_OWNER, lease.run_id).usage.switched_models == {"m": ("cheaper",)}
+
+
+def test_marks_are_published_after_their_commit(stage: Stage, transactions: Transactions) -> None:
+    """Whoever listens on Redis hears of limits of models when the ledger has them."""
+    sent: list[Event] = []
+    book = PostgresCallBook(transactions, publish=sent.extend)
+    lease = working(stage, verification_calls=2)
+    for _ in range(2):
+        book.settle(book.reserve(lease, call(Phase.VERIFIER)), reply(1, 1))
+    assert [(e.type, e.payload["used"]) for e in sent] == [("budget", 1), ("budget", 2)]
+    stored = {e.seq: e for e in stage.reads.events(LOCAL_OWNER, lease.run_id, 0, 1000)}
+    assert all(stored[e.seq].payload == e.payload for e in sent)
+
+
+def test_a_rate_limit_in_planning_has_an_end(stage: Stage) -> None:
+    """The clock of a run does not run while it is planned, so its limit bounds the waits of the plan."""
+    run_id, created = stage.create(budget={"elapsed_s": 30})
+    step_id = created.wake_ups[0].step_id
+    wait = RateLimited("model:rate_limited", "The provider asks to wait: slow down.", 5.0)
+    stage.ledger.fail(stage.claim(step_id), wait)
+    assert stage.reads.run(LOCAL_OWNER, run_id).status == "planning"
+    stage.rows("update steps set started_at = started_at - interval '28 seconds', not_before = now() returning 1")
+    stage.ledger.fail(stage.claim(step_id), wait)
+    run = stage.reads.run(LOCAL_OWNER, run_id)
+    assert (run.status, run.stop_reason) == ("failed", "failed:plan")
+    assert "slow down. The run's time limit allows no longer wait." in (run.last_error or "")
+    assert "retry" in run.allowed_actions
+
+
 def test_a_limit_on_cost_ends_research_and_can_be_raised(stage: Stage, transactions: Transactions) -> None:
     """The call that does not fit is not made; the run writes what it has, and goes on once the limit is raised."""
     book, lease = PostgresCallBook(transactions, PRICES), working(stage, cost_usd=0.02)
@@ -236,7 +273,7 @@ def play(book: PostgresCallBook, lease: Lease, tries: Sequence[Try], overruns: l
             book.fail(call_id, item.ending, charged=item.ending == "fail")
 
 
-@given(schedules=st.lists(st.lists(TRIES, max_size=6), min_size=WORKERS, max_size=WORKERS))
+@given(schedules=st.lists(st.lists(TRIES, max_size=4), min_size=WORKERS, max_size=WORKERS))
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_no_schedule_exceeds_a_limit(schedules: list[list[Try]], transactions: Transactions) -> None:
     """Four workers, any order, crashes and overruns: calls and output stay within, input up to booked overruns."""

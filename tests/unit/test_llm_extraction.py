@@ -1,5 +1,7 @@
 """Extraction with a model: it points at numbers, the program cuts, checks and measures."""
 
+import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,8 +10,9 @@ from hypothesis import strategies as st
 
 from services.extractor.engines.llm import LlmExtraction
 from services.extractor.engines.spans import ExtractRequest, Picked
-from services.extractor.windows import SHOWN_CHARS, best_windows
+from services.extractor.windows import SHOWN_CHARS, Reading, window_groups
 from shared.domain.claims import claim_key
+from shared.domain.errors import BudgetExhausted
 from shared.domain.maps import Heading
 from shared.domain.rank import stats_of
 from shared.domain.segments import segment
@@ -122,7 +125,7 @@ def test_long_texts_show_their_best_windows() -> None:
     text = f"{filler}\nThe sluice key hangs in the harbour office.\n{filler}"
     segments = [(s.start, s.end) for s in segment(text)]
     stats = stats_of([content_terms(text[a:b]) for a, b in segments])
-    windows = best_windows(text, segments, ["Where does the sluice key hang?"], stats, 1_000_000)
+    [windows] = window_groups(text, segments, ["Where does the sluice key hang?"], stats, Reading(1_000_000))
     shown = "".join(text[segments[a][0] : segments[b - 1][1]] for a, b in windows)
     assert "sluice key" in shown
     assert len(shown) <= SHOWN_CHARS
@@ -133,11 +136,58 @@ def test_windows_are_ordered_runs_of_segments(lines: list[str], most: int) -> No
     """Each segment is shown at most once, in the order of the text, none beyond what may be read."""
     text = "\n".join(lines)
     segments = [(s.start, s.end) for s in segment(text)]
-    windows = best_windows(text, segments, ["a b"], stats_of([["a"], ["b"]]), most)
+    groups = window_groups(text, segments, ["a b"], stats_of([["a"], ["b"]]), Reading(most, 3))
+    windows = [w for group in groups for w in group]
     shown = [n for a, b in windows for n in range(a, b)]
     assert shown == sorted(set(shown))
     assert sum(segments[n][1] - segments[n][0] for n in shown) <= most
     assert all(a < b for a, b in windows)
+
+
+def long_request(max_calls: int, answers: int = 2000) -> ExtractRequest:
+    """Return a request about a text of which many parts speak of the basin, far more than one call shows."""
+    lines = [
+        f"The basin was dredged to {n} metres below datum by dredger number {n} that year." for n in range(answers)
+    ]
+    return replace(request("Sill Reach\n" + " ".join(lines)), max_calls=max_calls)
+
+
+def test_a_long_source_is_shown_in_several_calls() -> None:
+    """Each shows other sentences, none more than fits, and what they find is put together."""
+    model = RuleModel()
+    found = LlmExtraction(InlineCpu(), model).extract(long_request(3))
+    assert len(model.asked) == 3
+    numbers = [set(re.findall(r"^\[(\d+)\]", asked.input, re.M)) for asked in model.asked]
+    assert not numbers[0] & numbers[1] | numbers[1] & numbers[2]
+    assert all(len(asked.input) < SHOWN_CHARS * 1.5 for asked in model.asked)
+    spans = [(p.question_id, p.segment_start) for p in found]
+    assert len(spans) == len(set(spans)) > 3
+
+
+def test_a_part_that_ranks_low_is_worth_no_call_of_its_own() -> None:
+    """One good page in a long text of others is one call."""
+    filler = " ".join(f"The quay wall number {n} was painted grey at the basin." for n in range(3000))
+    model = RuleModel()
+    LlmExtraction(InlineCpu(), model).extract(replace(request(f"{TEXT}\n{filler}"), max_calls=3))
+    assert len(model.asked) == 1
+
+
+def test_a_limit_reached_by_a_further_call_keeps_the_first() -> None:
+    """Findings of the best part stand; without any room at all the limit is told."""
+    shown = long_request(2)
+    [first, _] = window_groups(shown.text, shown.segments, ["x", QUESTIONS[0][1]], shown.stats, Reading(200_000, 2))
+
+    def tell(asked: Any) -> Any:
+        if f"\n[{first[0][0]}] " not in asked.input:
+            return BudgetExhausted("model_calls", 5)
+        return {"findings": [finding(first=first[0][0], last=first[0][0], value="")]}
+
+    assert (
+        len(LlmExtraction(InlineCpu(), ToldModel(tell)).extract(replace(shown, questions=QUESTIONS[:1], query="x")))
+        <= 1
+    )
+    with pytest.raises(BudgetExhausted):
+        LlmExtraction(InlineCpu(), ToldModel(lambda _: BudgetExhausted("model_calls", 5))).extract(long_request(2))
 
 
 @pytest.mark.parametrize(

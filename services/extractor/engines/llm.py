@@ -1,11 +1,14 @@
 """Extraction with a model: it points at numbered sentences; the program checks, cuts and measures."""
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 from services.extractor.engines.spans import ExtractRequest, Picked
 from services.extractor.prompts.extract import INSTRUCTIONS, Extraction, Finding, extraction_input
-from services.extractor.windows import Window, best_windows
+from services.extractor.windows import Reading, Window, window_groups
 from shared.domain.claims import claim_key
+from shared.domain.errors import BudgetExhausted
 from shared.domain.evidence import MAX_EXCERPT_CHARS, gives_orders
 from shared.domain.numbers import Quantity, quantities
 from shared.domain.phases import Phase
@@ -23,6 +26,8 @@ MAX_PICKS = 12
 MAX_SEGMENTS = 6
 """Sentences that one finding may take in a row."""
 
+Groups = Sequence[Sequence[Window]]
+
 _BEARING = {"answers": 0.9, "partly": 0.6, "context": 0.4}
 """Relevance, 0 to 1, by what a model says of a finding; how much of the question stands there tells equals apart."""
 
@@ -39,17 +44,28 @@ class LlmExtraction:
         """Show the best-ranked parts of the source to the model and keep what it points at."""
         questions = [text for _, text in request.questions]
         ranked_by = (*questions, request.query)
-        windows = self._cpu.run(
-            best_windows,
-            request.text,
-            request.segments,
-            ranked_by,
-            request.stats,
-            request.max_chars,
-            limits=RANK_LIMITS,
+        reading = Reading(request.max_chars, request.max_calls)
+        groups = self._cpu.run(
+            window_groups, request.text, request.segments, ranked_by, request.stats, reading, limits=RANK_LIMITS
         )
-        if not windows:
-            return ()
+        found = self._found(request, groups)
+        picked = (pick for group, findings in found for pick in _picks(findings[:MAX_PICKS], request, group))
+        return tuple({(p.question_id, p.segment_start, p.segment_end): p for p in picked}.values())
+
+    def _found(self, request: ExtractRequest, groups: Groups) -> list[tuple[Sequence[Window], list[Finding]]]:
+        """Ask about every group at once; a limit that leaves no room for a further one ends nothing."""
+        if len(groups) < 2:
+            return [(group, self._ask(request, group)) for group in groups]
+        with ThreadPoolExecutor(len(groups), thread_name_prefix="extract") as pool:
+            asked = [pool.submit(self._ask, request, group) for group in groups]
+        found = [(groups[0], asked[0].result())]
+        for group, answer in zip(groups[1:], asked[1:], strict=True):
+            with suppress(BudgetExhausted):  # what the first group gave is kept
+                found.append((group, answer.result()))
+        return found
+
+    def _ask(self, request: ExtractRequest, windows: Sequence[Window]) -> list[Finding]:
+        questions = [text for _, text in request.questions]
         asked = ModelRequest(
             phase=Phase.EXTRACTOR,
             instructions=INSTRUCTIONS,
@@ -58,8 +74,7 @@ class LlmExtraction:
             max_output_tokens=EXTRACT_TOKENS,
             deadline_s=DEADLINE_S,
         )
-        found = self._model.ask(asked).value.findings
-        return tuple(_picks(found[:MAX_PICKS], request, windows))
+        return self._model.ask(asked).value.findings
 
 
 def _shown(request: ExtractRequest, windows: Sequence[Window]) -> Iterator[list[tuple[int, str]]]:

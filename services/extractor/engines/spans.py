@@ -20,6 +20,8 @@ class ExtractRequest:
     query: str
     stats: CorpusStats
     max_chars: int
+    max_calls: int = 1
+    """Calls that may be made to show a long source to a model."""
 
 
 @dataclass(frozen=True, slots=True)
