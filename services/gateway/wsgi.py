@@ -70,7 +70,7 @@ def limits_of(settings: Settings) -> Limits:
 def configured_by(settings: Settings) -> Configured:
     """Return what is set up, as it is told to whoever asks what there is."""
     models = {str(phase): name for phase, name in settings.model_names().items()}
-    return Configured(project_version(), models, ("searxng",) if settings.searxng_url else ())
+    return Configured(project_version(), models, settings.search_providers())
 
 
 def watch_for_end(hub: Hub) -> None:
