@@ -46,7 +46,7 @@ def open_desk(settings: Settings) -> SearchDesk | None:
     if not names:
         return None
     seats = tuple(_search_seat(settings, name) for name in names)
-    ranker = next((name for name, facts in RERANKERS.items() if settings.secret(facts.setting)), None)
+    ranker = settings.reranker()
     return SearchDesk(seats, _ranking_seat(settings, ranker) if ranker is not None else None)
 
 

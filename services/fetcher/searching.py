@@ -85,7 +85,8 @@ def pages_found(answer: Any, lease: Lease, facts: RunFacts) -> Found:
     policy, most = facts.request.source_policy, int(lease.inputs["results"])
     lanes = lanes_of(answer)
     chosen = choose(list(lanes.values()), policy, most, _scores(answer, lanes, lease, policy))
-    kept = {name: sum(c.hit in lane for c in chosen) for name, lane in lanes.items()}
+    keys = {c.key for c in chosen}
+    kept = {name: sum(c.key in keys for c in allowed(lane, policy)) for name, lane in lanes.items()}
     told = {
         "providers": {name: {"found": len(lane), "kept": kept[name]} for name, lane in lanes.items()},
         "failed": answer.get("failed", {}),

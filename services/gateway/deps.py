@@ -39,6 +39,7 @@ class Configured:
     models: Mapping[str, str] = field(default_factory=dict)
     """The model of each phase; empty without one."""
     search_providers: tuple[str, ...] = ()
+    reranker: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

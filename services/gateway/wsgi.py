@@ -70,7 +70,7 @@ def limits_of(settings: Settings) -> Limits:
 def configured_by(settings: Settings) -> Configured:
     """Return what is set up, as it is told to whoever asks what there is."""
     models = {str(phase): name for phase, name in settings.model_names().items()}
-    return Configured(project_version(), models, settings.search_providers())
+    return Configured(project_version(), models, settings.search_providers(), settings.reranker())
 
 
 def watch_for_end(hub: Hub) -> None:

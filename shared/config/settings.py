@@ -9,7 +9,7 @@ from pydantic import AliasChoices, Field, SecretStr, ValidationInfo, field_valid
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from shared.domain.phases import Phase
-from shared.domain.search import parse_addresses, parse_names, usable
+from shared.domain.search import RERANKERS, parse_addresses, parse_names, usable
 
 
 def _default_home() -> Path:
@@ -130,6 +130,10 @@ class Settings(BaseSettings):
     def search_providers(self) -> tuple[str, ...]:
         """Return the names of the search providers that are configured, in the order in which they are asked."""
         return usable(parse_names(self.search), lambda setting: bool(self.secret(setting)))
+
+    def reranker(self) -> str | None:
+        """Return the name of the reranker that is configured, the first one that has a key; None without any."""
+        return next((name for name, facts in RERANKERS.items() if self.secret(facts.setting)), None)
 
     def model_names(self) -> dict[Phase, str]:
         """Return the model of each phase; nothing unless every phase has one."""

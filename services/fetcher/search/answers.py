@@ -17,7 +17,7 @@ NAME_CHARS = 200
 _MOST_AUTHORS = 3
 
 _TAG = re.compile(r"<[^<>]{0,500}>")
-_ISO = re.compile(r"(\d{4})(?:[-/](\d{1,2})(?:[-/](\d{1,2}))?)?(?!\d)")
+_ISO = re.compile(r"(\d{4})(?:[-/](\d{1,2})(?:[-/](\d{1,2}))?)?(?!\d|\s*[A-Za-z]{3})")
 _SPELT = ("%b %d, %Y", "%B %d, %Y", "%d %b %Y", "%d %B %Y", "%Y %b %d", "%Y %b")
 
 

@@ -1,7 +1,7 @@
 """Which of the providers' hits become candidates, and in what order: policy, a floor for each provider, then rank."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from services.fetcher.search.contract import Hit
@@ -67,7 +67,8 @@ def choose(
     kept = [allowed(lane, policy) for lane in lanes]
     pages: dict[str, Chosen] = {}
     for found in _round_robin(kept):
-        pages.setdefault(found.key, found)
+        known = pages.get(found.key)
+        pages[found.key] = found if known is None else _completed(known, found)
     place = {key: n for n, key in enumerate(pages)}
     preferred = policy.web.domains if policy.web_mode == "prefer_domains" else ()
 
@@ -79,6 +80,18 @@ def choose(
     first = dict.fromkeys(_round_robin(floors))
     chosen = [*first, *(key for key in sorted(pages, key=rank) if key not in first)][:most]
     return tuple(pages[key] for key in sorted(chosen, key=rank))
+
+
+def _completed(known: Chosen, other: Chosen) -> Chosen:
+    """Return a hit with what only another provider told of the same page."""
+    hit, more = known.hit, other.hit
+    told = replace(
+        hit,
+        published_at=hit.published_at or more.published_at,
+        author=hit.author or more.author,
+        publisher=hit.publisher or more.publisher,
+    )
+    return Chosen(known.url, told)
 
 
 def _round_robin(lanes: Sequence[Sequence[Item]]) -> list[Item]:
