@@ -129,7 +129,7 @@ def open_storage(settings: Settings, pool_size: int, patience_s: float = PATIENC
         index=PostgresDocumentIndex(transactions),
         controls=PostgresControls(
             transactions,
-            web_search=settings.searxng_url is not None,
+            web_search=bool(settings.search_providers()),
             max_running_runs=settings.max_running_runs,
         ),
         reads=PostgresReadModel(transactions),

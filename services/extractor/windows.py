@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from shared.domain.rank import CorpusStats, bm25
+from shared.domain.rank import CorpusStats, bm25, stats_of
 from shared.domain.text import content_terms
 
 WINDOW_CHARS = 1_500
@@ -35,13 +35,15 @@ def window_groups(
     Only the first ``max_chars`` characters are looked at. Each query has its best window before any has its second, so
     that a question about one page of a long report is not crowded out by another about many. Further groups hold what
     ranks next, as long as it is worth a call. In a group, windows are in the order of the text, neighbours joined.
+    Where ``stats`` knows no text, as in a run that reads the web alone, the windows themselves are the collection.
     """
     windows = tuple(_windows(segments, reading.max_chars))
     sizes = {w: segments[w[1] - 1][1] - segments[w[0]][0] for w in windows}
     if sum(sizes.values()) <= SHOWN_CHARS:
         return (_joined(windows),) if windows else ()
     terms = {w: content_terms(text[segments[w[0]][0] : segments[w[1] - 1][1]]) for w in windows}
-    lanes = [_ranked(windows, terms, content_terms(query), stats) for query in queries]
+    known = stats if stats.texts else stats_of(list(terms.values()))
+    lanes = [_ranked(windows, terms, content_terms(query), known) for query in queries]
     left = dict.fromkeys(_in_turn(lanes, worth=0.0), True)
     groups = [_filled(left, sizes)]
     worthy = dict.fromkeys((w for w in _in_turn(lanes, worth=WORTH) if w in left), True)

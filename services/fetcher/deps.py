@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 from services.fetcher.net.messages import Fetch
 from services.fetcher.search.contract import Provider
+from services.fetcher.search.reranking import Reranker
+from shared.domain.search import serving
 from shared.ports.ledger import Receipts
 from shared.ports.materials import Blobs, DocumentIndex, Materials
 from shared.ports.sites import RobotsCache, SiteSlots
@@ -25,11 +27,33 @@ class Web:
 
 
 @dataclass(frozen=True, slots=True)
-class SearchDesk:
-    """A search provider with the way to it: ``fetch`` reaches the provider's own endpoint beside the public web."""
+class SearchSeat:
+    """A search provider with the way to it: ``fetch`` reaches the address that the operator named for it."""
 
     provider: Provider
     fetch: Fetch
+
+
+@dataclass(frozen=True, slots=True)
+class RankingSeat:
+    """A reranker with the way to it."""
+
+    reranker: Reranker
+    fetch: Fetch
+
+
+@dataclass(frozen=True, slots=True)
+class SearchDesk:
+    """The search providers that are configured, in the order in which they are asked, and who ranks what they find."""
+
+    seats: tuple[SearchSeat, ...]
+    ranking: RankingSeat | None = None
+    """None when Leadline ranks by itself."""
+
+    def serving(self, endpoint: str) -> tuple[SearchSeat, ...]:
+        """Return the providers to ask at an endpoint."""
+        names = serving(tuple(seat.provider.name for seat in self.seats), endpoint)
+        return tuple(seat for seat in self.seats if seat.provider.name in names)
 
 
 @dataclass(frozen=True, slots=True)

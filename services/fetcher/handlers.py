@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from services.fetcher.deps import Deps
+from services.fetcher.found import Found
 from services.fetcher.library import documents_found, read_document, search_library
 from services.fetcher.pages import read_page
 from services.fetcher.searching import pages_found, search_web
-from shared.contracts.evidence import Source
 from shared.domain.errors import NotAllowed
 from shared.domain.ids import sha256_hex
 from shared.ports.ledger import FoundSource, Lease, Outcome
@@ -21,7 +21,7 @@ class _Place:
     """Where a search can be made: how it is asked, which gives what a receipt keeps, and the candidates in that."""
 
     ask: Callable[[Deps, Lease, RunFacts], dict[str, Any]]
-    found: Callable[[Any, Lease, RunFacts], tuple[Source, ...]]
+    found: Callable[[Any, Lease, RunFacts], Found]
 
 
 _LIBRARY, _WEB = _Place(search_library, documents_found), _Place(search_web, pages_found)
@@ -42,10 +42,13 @@ def search(deps: Deps, lease: Lease) -> Outcome:
     if answer is None:
         answer = place.ask(deps, lease, facts)
         deps.receipts.keep(lease, request_hash, "search", answer)
-    kept = place.found(answer, lease, facts)
+    found = place.found(answer, lease, facts)
+    kept = found.sources
+    summary = f"Found {len(kept)} candidate{'s' * (len(kept) != 1)} for “{query}”."
     return Outcome(
-        summary=f"Found {len(kept)} candidate{'s' * (len(kept) != 1)} for “{query}”.",
-        result={"found": len(answer["hits"]), "kept": len(kept)},
+        summary=" ".join((summary, *found.remarks)),
+        result={"found": len(answer["hits"]), "kept": len(kept), **found.told},
+        fetches=found.rows,
         found=tuple(FoundSource(source, lease.key, rank) for rank, source in enumerate(kept)),
     )
 

@@ -1,17 +1,22 @@
-"""What the fetcher makes of addresses and of robots.txt, from outside: nothing is looked up and nothing is asked."""
+"""What the fetcher makes of addresses and of robots.txt, from outside, and whether the search providers answer.
+
+Nothing is looked up and nothing is asked but by `inspect_search`.
+"""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
+from services.fetcher.probing import Probed, probe
 from services.fetcher.robots import RobotsRules
+from shared.config.settings import Settings
 from shared.domain.errors import NotAllowed
 from shared.domain.urls import Url, canonical_url, parse_url, resolve
 from shared.guards.addresses import Allowance, judge_address
 from shared.guards.sites import site_key
 
-__all__ = ["inspect_addresses", "inspect_robots", "inspect_urls"]
+__all__ = ["Probed", "inspect_addresses", "inspect_robots", "inspect_search", "inspect_urls"]
 
 MAX_LINE_CHARS = 2_000_000
 Row = Mapping[str, Any]
@@ -30,6 +35,11 @@ def inspect_robots(lines: Iterable[str]) -> Iterator[str]:
 def inspect_addresses(lines: Iterable[str]) -> Iterator[str]:
     """Yield ``{"verdict", "code"}`` for each line ``{"input", "resolves_to"?}``: an address, a host or a URL."""
     return _each(lines, _address, {"verdict": "block", "code": "invalid_line"})
+
+
+def inspect_search(settings: Settings) -> Iterator[Probed]:
+    """Yield whether each configured search provider and the reranker answers; nothing when none is configured."""
+    return probe(settings)
 
 
 def _each(lines: Iterable[str], judge: Callable[[Row], dict[str, Any]], without: Row) -> Iterator[str]:

@@ -4,6 +4,7 @@ from typing import Any
 
 from services.fetcher import documents
 from services.fetcher.deps import Deps
+from services.fetcher.found import Found
 from shared.contracts.evidence import Source
 from shared.domain.errors import NotFound, Permanent, RateLimited
 from shared.domain.ids import digest_id
@@ -23,10 +24,10 @@ def search_library(deps: Deps, lease: Lease, facts: RunFacts) -> dict[str, Any]:
     return documents.hits_as_answer(deps.index.search(lease.owner_id, terms, ids, most))
 
 
-def documents_found(answer: Any, lease: Lease, _: RunFacts) -> tuple[Source, ...]:
+def documents_found(answer: Any, lease: Lease, _: RunFacts) -> Found:
     """Return the candidates of an answer that `search_library` gave."""
     hits: tuple[DocumentHit, ...] = documents.hits_of_answer(answer)
-    return tuple(documents.candidate(lease.run_id, hit) for hit in hits)
+    return Found(tuple(documents.candidate(lease.run_id, hit) for hit in hits))
 
 
 def read_document(deps: Deps, lease: Lease, source: Source) -> Outcome:

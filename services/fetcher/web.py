@@ -34,7 +34,7 @@ class WayOut:
 
 
 def fetch(request: FetchRequest, gate: Gate, way: WayOut) -> Fetched:
-    """Get an address. Every hop is judged anew and passes the gate; see `services.fetcher.net.messages.Fetch`."""
+    """Ask an address. Every hop is judged anew and passes the gate; see `services.fetcher.net.messages.Fetch`."""
     deadline = Deadline(request.limits.total_s)
     hops, url = request.earlier, request.url
     while True:
@@ -49,6 +49,8 @@ def fetch(request: FetchRequest, gate: Gate, way: WayOut) -> Fetched:
             return Fetched(hops, answer.status, answer.headers, answer.body, answer.cut)
         if not answer.location:
             raise Permanent("redirect_without_location", f"{url} redirects without saying where to.")
+        if not request.is_plain:
+            raise Permanent("redirect_refused", f"{url.origin} redirects a request that is meant for it alone.")
         url = resolve(url, answer.location)
 
 

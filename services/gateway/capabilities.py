@@ -4,11 +4,19 @@ from dataclasses import dataclass
 from typing import get_args
 
 from services.gateway import rules
-from services.gateway.deps import Deps
+from services.gateway.deps import Configured, Deps
 from services.gateway.parameters import ReportQuery
-from shared.contracts.capabilities import BudgetOffer, Capabilities, DocumentOffer, EngineOffer, WebOffer
+from shared.contracts.capabilities import (
+    BudgetOffer,
+    Capabilities,
+    DocumentOffer,
+    EngineOffer,
+    ServiceOffer,
+    WebOffer,
+)
 from shared.contracts.runs import WebMode
 from shared.domain.budget import OPERATOR_MAXIMA, TIERS, told
+from shared.domain.search import PROVIDERS, RERANKERS, ServiceFacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +63,7 @@ def capabilities(deps: Deps) -> Capabilities:
                 lacks=None if deps.has_model else MODEL_LACKS,
             ),
         ),
-        web=WebOffer(search_providers=configured.search_providers, modes=get_args(WebMode)),
+        web=_web(configured),
         documents=DocumentOffer(
             media_types=tuple(kind.media_type for kind in FILE_KINDS),
             largest_bytes=limits.max_document_bytes,
@@ -64,4 +72,26 @@ def capabilities(deps: Deps) -> Capabilities:
         report_formats=get_args(ReportQuery.model_fields["format"].annotation),
         budget=BudgetOffer(tiers={depth: told(tier) for depth, tier in TIERS.items()}, maxima=told(OPERATOR_MAXIMA)),
         event_streams=limits.max_streams,
+    )
+
+
+def _web(configured: Configured) -> WebOffer:
+    services = [_service(name, facts, name in configured.search_providers) for name, facts in PROVIDERS.items()]
+    services += [_service(name, facts, name == configured.reranker) for name, facts in RERANKERS.items()]
+    return WebOffer(
+        search_providers=configured.search_providers,
+        reranker=configured.reranker,
+        services=tuple(services),
+        modes=get_args(WebMode),
+    )
+
+
+def _service(name: str, facts: ServiceFacts, configured: bool) -> ServiceOffer:
+    needs = facts.setting or f"LEADLINE_SEARCH={name}"
+    return ServiceOffer(
+        name=name,
+        label=facts.label,
+        configured=configured,
+        endpoints=facts.endpoints,
+        lacks=None if configured else f"Set {needs}.",
     )

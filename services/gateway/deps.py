@@ -41,6 +41,7 @@ class Configured:
     unpriced: tuple[str, ...] = ()
     """Those of the models whose price is not known."""
     search_providers: tuple[str, ...] = ()
+    reranker: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

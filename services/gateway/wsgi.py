@@ -75,7 +75,8 @@ def configured_by(settings: Settings) -> Configured:
         version=project_version(),
         models=models,
         unpriced=load_prices(settings).unknown(models),
-        search_providers=("searxng",) if settings.searxng_url else (),
+        search_providers=settings.search_providers(),
+        reranker=settings.reranker(),
     )
 
 

@@ -5,10 +5,11 @@ import sys
 from pathlib import Path
 from typing import Literal
 
-from pydantic import AliasChoices, Field, SecretStr
+from pydantic import AliasChoices, Field, SecretStr, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from shared.domain.phases import Phase
+from shared.domain.search import RERANKERS, parse_addresses, parse_names, usable
 
 
 def _default_home() -> Path:
@@ -61,6 +62,29 @@ class Settings(BaseSettings):
         validation_alias=AliasChoices("SEARXNG_URL", "LEADLINE_SEARXNG_URL"),
         pattern=r"^https?://[^\s/]+",
         description="SearXNG that searches the web, with its JSON format turned on.",
+    )
+    tavily_api_key: SecretStr | None = Field(
+        default=None, validation_alias="TAVILY_API_KEY", description="Key of Tavily, which then searches the web."
+    )
+    exa_api_key: SecretStr | None = Field(
+        default=None, validation_alias="EXA_API_KEY", description="Key of Exa, which then searches the web."
+    )
+    serper_api_key: SecretStr | None = Field(
+        default=None, validation_alias="SERPER_API_KEY", description="Key of Serper, which then searches the web."
+    )
+    brave_api_key: SecretStr | None = Field(
+        default=None, validation_alias="BRAVE_API_KEY", description="Key of Brave, which then searches the web."
+    )
+    search: str = Field(default="", description="Search providers to ask first, by name; also those without a key.")
+    search_urls: str = Field(default="", description="Other addresses of search providers and rerankers, as name=url.")
+    cohere_api_key: SecretStr | None = Field(
+        default=None, validation_alias="COHERE_API_KEY", description="Key of Cohere, which then ranks what is found."
+    )
+    jina_api_key: SecretStr | None = Field(
+        default=None, validation_alias="JINA_API_KEY", description="Key of Jina, which then ranks what is found."
+    )
+    voyage_api_key: SecretStr | None = Field(
+        default=None, validation_alias="VOYAGE_API_KEY", description="Key of Voyage, which then ranks what is found."
     )
     contact_url: str | None = Field(default=None, description="Page about this robot, told to every site.")
     site_delay_seconds: float = Field(
@@ -116,6 +140,33 @@ class Settings(BaseSettings):
     model_strict: bool = Field(
         default=False, description="Whether an answer of another model than the one asked for is an error."
     )
+
+    @field_validator("search")
+    @classmethod
+    def _providers_can_be_asked(cls, value: str, info: ValidationInfo) -> str:
+        """Refuse a name that no provider has, and a provider that lacks its key or address."""
+        usable(parse_names(value), lambda setting: info.data.get(setting.lower()) is not None)
+        return value
+
+    @field_validator("search_urls")
+    @classmethod
+    def _addresses_can_be_read(cls, value: str) -> str:
+        """Refuse what is no list of addresses."""
+        parse_addresses(value)
+        return value
+
+    def secret(self, setting: str | None) -> str | None:
+        """Return the value of a setting such as ``TAVILY_API_KEY``, None when it is not set."""
+        value = getattr(self, setting.lower()) if setting is not None else None
+        return value.get_secret_value().strip() if isinstance(value, SecretStr) else value
+
+    def search_providers(self) -> tuple[str, ...]:
+        """Return the names of the search providers that are configured, in the order in which they are asked."""
+        return usable(parse_names(self.search), lambda setting: bool(self.secret(setting)))
+
+    def reranker(self) -> str | None:
+        """Return the name of the reranker that is configured, the first one that has a key; None without any."""
+        return next((name for name, facts in RERANKERS.items() if self.secret(facts.setting)), None)
 
     def model_names(self) -> dict[Phase, str]:
         """Return the model of each phase; nothing unless every phase has one."""

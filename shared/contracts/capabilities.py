@@ -15,10 +15,26 @@ class EngineOffer(Contract):
     lacks: str | None = None
 
 
+class ServiceOffer(Contract):
+    """A search provider or reranker; ``lacks`` names the setting that it needs before it can be asked."""
+
+    name: str
+    label: str
+    configured: bool
+    endpoints: tuple[str, ...] = ()
+    lacks: str | None = None
+
+
 class WebOffer(Contract):
-    """How runs may use the web; without a search provider they read only the addresses that they are given."""
+    """How runs may use the web; without a search provider they read only the addresses that they are given.
+
+    ``search_providers`` are the configured ones in the order in which they are asked, ``reranker`` ranks what they find
+    (None: Leadline does), ``services`` are all that there are.
+    """
 
     search_providers: tuple[str, ...]
+    reranker: str | None = None
+    services: tuple[ServiceOffer, ...] = ()
     modes: tuple[WebMode, ...]
 
 

@@ -71,14 +71,14 @@ def check_sources(session: Session, owner_id: OwnerId, policy: SourcePolicy, web
 
 _NO_SOURCES = (
     "The run has no sources: name documents (or set documents_all), give urls, or allow the web with a search provider "
-    "configured (SEARXNG_URL)."
+    "configured (SEARXNG_URL, a key such as TAVILY_API_KEY, or LEADLINE_SEARCH=wikipedia)."
 )
 
 
 def _check_web(policy: SourcePolicy, web_search: bool) -> None:
     if policy.web_mode != "none" and not web_search:
         alone = not policy.uses_documents and not policy.urls
-        asked = "The web cannot be searched: no search provider is configured (set SEARXNG_URL)."
+        asked = "The web cannot be searched: no search provider is configured (set SEARXNG_URL or another)."
         raise Invalid(_NO_SOURCES if alone else asked, field="source_policy" if alone else "source_policy.web.mode")
     if policy.web_mode in ("only_domains", "prefer_domains") and not policy.web.domains:
         raise Invalid(f"The mode {policy.web_mode} needs domains.", field="source_policy.web.domains")

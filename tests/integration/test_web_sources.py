@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from services.fetcher import handlers
-from services.fetcher.deps import Deps, SearchDesk, Web
+from services.fetcher.deps import Deps, SearchDesk, SearchSeat, Web
 from services.fetcher.net.messages import Fetch as FetchFunction
 from services.fetcher.net.messages import Fetched, FetchRequest, Gate
+from services.fetcher.search.contract import Account, Provider
 from services.fetcher.search.searxng import SearXNG
 from services.fetcher.web import WayOut, fetch
 from shared.contracts.evidence import Fetch, Source
@@ -23,6 +24,7 @@ from shared.domain.errors import Invalid, Permanent, RateLimited, StepError, Tra
 from shared.domain.ids import LOCAL_OWNER, RunId, StepId
 from shared.domain.selection import GIVEN
 from shared.domain.states import StepKind
+from shared.domain.urls import Url
 from shared.guards.addresses import Allowance, parse_networks
 from shared.ports.gateway import PlanEdit
 from shared.ports.ledger import Lease, Outcome
@@ -73,10 +75,15 @@ class World:
 
     def searches(self, url: str) -> None:
         """Use a search provider at this address."""
-        provider = SearXNG(url)
-        endpoint = (provider.endpoint.host, provider.endpoint.port)
-        way = WayOut(Allowance(endpoints=frozenset({endpoint})), resolve)
-        self.desk = SearchDesk(provider, self._fetch(way))
+        self.desk = SearchDesk((self.seat(SearXNG(Account(url))),))
+
+    def seat(self, provider: Provider) -> SearchSeat:
+        """Return a provider with the way to its address."""
+        return SearchSeat(provider, self.way_to(provider.endpoint))
+
+    def way_to(self, endpoint: Url) -> FetchFunction:
+        """Return the way to a service whose address the operator chose."""
+        return self._fetch(WayOut(Allowance(endpoints=frozenset({(endpoint.host, endpoint.port)})), resolve))
 
     def run(self, **policy: Any) -> RunId:
         """Create a run with this policy and bring it to its research."""
@@ -377,20 +384,19 @@ def test_a_search_engine_in_trouble_says_what_to_do(world: World) -> None:
     """Down, JSON off and rate limits are typed errors that name the setting."""
     engine = FakeSearXNG(world.site, {})
     world.searches(engine.url)
-    run_id = world.run()
-    lease = world.stage.claim(world.step(run_id, StepKind.SEARCH))
     engine.reply = Reply("<html>results</html>")
     with pytest.raises(Permanent, match=r"settings\.yml"):
-        handlers.search(world.deps(), lease)
+        world.attempt(world.run(), StepKind.SEARCH)
     engine.reply = Reply("slow down", 429)
     with pytest.raises(RateLimited, match="search_limited"):
-        handlers.search(world.deps(), lease)
+        world.attempt(world.run(), StepKind.SEARCH)
+    world.make_time_pass()
     world.searches("http://searx.test:9")
     with pytest.raises(Transient, match="SEARXNG_URL"):
-        handlers.search(world.deps(), lease)
+        world.attempt(world.run(), StepKind.SEARCH)
     world.desk = None
     with pytest.raises(Permanent, match="SEARXNG_URL"):
-        handlers.search(world.deps(), lease)
+        world.attempt(world.run(), StepKind.SEARCH)
 
 
 def test_a_plan_cannot_loosen_the_policy(world: World) -> None:

@@ -46,6 +46,14 @@ class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server: "_Server"
 
+    body: bytes = b""
+    """What was posted."""
+
+    def do_POST(self) -> None:
+        """Answer as to a GET, with the body at hand."""
+        self.body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        self.do_GET()
+
     def do_GET(self) -> None:
         """Answer, after noting the request."""
         start = time.monotonic()

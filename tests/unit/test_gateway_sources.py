@@ -87,12 +87,19 @@ def test_capabilities_tell_what_is_configured(desk: Desk) -> None:
 def test_capabilities_name_models_and_providers() -> None:
     """With a model `auto` is the engine that asks it."""
     deps = fake_deps(Desk())
-    configured = Configured("1.2", {"planner": "small", "writer": "large"}, search_providers=("searxng",))
+    models = {"planner": "small", "writer": "large"}
+    configured = Configured("1.2", models, search_providers=("searxng",), reranker="jina")
     http = create_app(replace(deps, configured=configured, has_model=True)).test_client()
     body = http.get("/api/v1/capabilities").json
     assert (body["version"], body["default_engine"]) == ("1.2", "llm")
     assert body["engines"][1]["models"] == {"planner": "small", "writer": "large"}
     assert body["web"]["search_providers"] == ["searxng"]
+    assert body["web"]["reranker"] == "jina"
+    services = {row["name"]: row for row in body["web"]["services"]}
+    assert [name for name, row in services.items() if row["configured"]] == ["searxng", "jina"]
+    assert services["searxng"]["endpoints"] == ["web", "news", "scholar"]
+    assert services["tavily"]["lacks"] == "Set TAVILY_API_KEY."
+    assert services["arxiv"]["lacks"] == "Set LEADLINE_SEARCH=arxiv."
 
 
 def test_what_is_said_to_be_readable_is_what_is_read() -> None:

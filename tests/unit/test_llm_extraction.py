@@ -131,6 +131,16 @@ def test_long_texts_show_their_best_windows() -> None:
     assert len(shown) <= SHOWN_CHARS
 
 
+def test_without_a_collection_the_windows_weigh_the_words() -> None:
+    """In a run over the web alone, words that fill the page do not drown the one that only the answer has."""
+    filler = " ".join(f"The quay wall of the harbour was painted grey, number {n}." for n in range(2000))
+    text = f"{filler}\nThe sluice key hangs in the office.\n{filler}"
+    segments = [(s.start, s.end) for s in segment(text)]
+    query = "When the quay wall of the harbour was painted, where was the sluice?"
+    [windows] = window_groups(text, segments, [query], stats_of([]), Reading(1_000_000))
+    assert "sluice key" in "".join(text[segments[a][0] : segments[b - 1][1]] for a, b in windows)
+
+
 @given(st.lists(st.text("ab .", min_size=1, max_size=80), max_size=60), st.integers(1, 5000))
 def test_windows_are_ordered_runs_of_segments(lines: list[str], most: int) -> None:
     """Each segment is shown at most once, in the order of the text, none beyond what may be read."""

@@ -12,9 +12,9 @@ from pydantic import ValidationError
 
 from services.fetcher.attempts import LONGEST_REST_S, MAX_TRIES, Attempt, error_after, judge_error, judge_status
 from services.fetcher.net.messages import Fetched
-from services.fetcher.search.choosing import choose
-from services.fetcher.search.contract import Hit, SearchQuery
-from services.fetcher.search.searxng import MAX_QUERY_CHARS, SearXNG
+from services.fetcher.search.choosing import Chosen, allowed, choose, local_scores
+from services.fetcher.search.contract import Account, Hit, SearchQuery
+from services.fetcher.search.searxng import SearXNG
 from services.fetcher.times import max_age_s, retry_after_s
 from services.fetcher.web import user_agent
 from shared.contracts.candidates import page_candidate
@@ -191,9 +191,9 @@ def test_hits_are_chosen_by_policy_and_ranked_by_words() -> None:
         "http://a.test/x", "http://a.test/x?utm_source=z", "http://bad.test/y", "javascript:z", "http://c.test/w"
     )
     found += [Hit("http://d.test/v", "How deep the basin is", "The basin is 14 metres deep.")]
-    chosen = choose(found, "How deep is the basin?", policy(web={"excluded_domains": ["bad.test"]}), 10)
+    chosen = best(found, "How deep is the basin?", policy(web={"excluded_domains": ["bad.test"]}), 10)
     assert [str(c.url) for c in chosen] == ["http://d.test/v", "http://a.test/x", "http://c.test/w"]
-    assert len(choose(found, "basin", policy(), 1)) == 1
+    assert len(best(found, "basin", policy(), 1)) == 1
 
 
 def test_preferred_domains_come_first_and_only_domains_alone() -> None:
@@ -204,14 +204,20 @@ def test_preferred_domains_come_first_and_only_domains_alone() -> None:
         Hit("http://c.test/", "basin", "basin depth"),
     ]
     preferred = policy(web={"mode": "prefer_domains", "domains": ["b.test"]})
-    assert [c.url.host for c in choose(found, "basin depth", preferred, 5)] == ["b.test", "a.test", "c.test"]
+    assert [c.url.host for c in best(found, "basin depth", preferred, 5)] == ["b.test", "a.test", "c.test"]
     only = policy(web={"mode": "only_domains", "domains": ["b.test"]})
-    assert [c.url.host for c in choose(found, "basin depth", only, 5)] == ["b.test"]
+    assert [c.url.host for c in best(found, "basin depth", only, 5)] == ["b.test"]
     recent = policy(published={"from": "2020"})
-    assert {c.url.host for c in choose(found, "basin depth", recent, 5)} == {"b.test", "c.test"}
+    assert {c.url.host for c in best(found, "basin depth", recent, 5)} == {"b.test", "c.test"}
 
 
-ENGINE = SearXNG("http://search.test:8080/engine/")
+def best(found: list[Hit], query: str, allowing: SourcePolicy, most: int) -> tuple[Chosen, ...]:
+    """Return what is chosen of one provider's hits, ranked by their words."""
+    return choose([found], allowing, most, local_scores(allowed(found, allowing), query))
+
+
+ENGINE = SearXNG(Account("http://search.test:8080/engine/"))
+QUERY = SearchQuery("how deep")
 
 
 def test_searxng_is_asked_in_its_own_terms() -> None:
@@ -226,7 +232,7 @@ def test_searxng_is_asked_in_its_own_terms() -> None:
         "language": ["de"],
     }
     long = parse_qs(ENGINE.request(SearchQuery("depth " * 200)).url.query or "")["q"][0]
-    assert len(long) <= MAX_QUERY_CHARS
+    assert len(long) <= ENGINE.query_limits.chars
     assert long.endswith("depth")
 
 
@@ -249,11 +255,11 @@ def test_searxng_results_are_read() -> None:
         {"title": "no address"},
         "nonsense",
     ]
-    assert ENGINE.hits(answered({"results": results})) == (
+    assert ENGINE.read(answered({"results": results}), QUERY) == (
         Hit("http://a.test/", "A title", "Some words", "2024-05-06"),
         Hit("http://b.test/", "", ""),
     )
-    assert ENGINE.hits(answered({"results": []})) == ()
+    assert ENGINE.read(answered({"results": []}), QUERY) == ()
 
 
 @pytest.mark.parametrize(
@@ -278,6 +284,6 @@ def test_searxng_results_are_read() -> None:
 def test_searxng_troubles_say_what_to_do(fetched: Fetched, kind: type[StepError], code: str, advice: str) -> None:
     """Each kind of wrong answer is a typed error with a sentence that helps."""
     with pytest.raises(StepError) as caught:
-        ENGINE.hits(fetched)
+        ENGINE.read(fetched, QUERY)
     assert (type(caught.value), caught.value.code) == (kind, code)
     assert advice in caught.value.detail

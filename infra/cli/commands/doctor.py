@@ -80,6 +80,7 @@ def _checks() -> Iterator[Check]:
     yield _database(settings, info)
     yield _server("broker", info.broker_url if info else revealed(settings.broker_url), "LEADLINE_BROKER_URL")
     yield _server("redis", info.redis_url if info else revealed(settings.redis_url), "LEADLINE_REDIS_URL")
+    yield from _search(settings)
 
 
 def _python() -> Check:
@@ -157,3 +158,14 @@ def _server(name: str, url: str | None, setting: str) -> Check:
         return Check(name, True, STARTS_WITH_STACK)
     version, fault = server_version(url)
     return Check(name, fault is None, fault or version, f"see that it runs, and that {setting} names it")
+
+
+def _search(settings: Settings) -> Iterator[Check]:
+    """Tell which search providers are configured and whether they answer; a web search needs one of them."""
+    from services.fetcher.inspect import inspect_search  # loads what fetches, which the other checks do not need
+
+    found = [Check(probed.name, probed.ok, probed.detail, probed.advice) for probed in inspect_search(settings)]
+    if not found:
+        how = "SEARXNG_URL, a key such as TAVILY_API_KEY, or LEADLINE_SEARCH=wikipedia"
+        found = [Check("search", True, f"no provider for --web; set {how}")]
+    yield from found

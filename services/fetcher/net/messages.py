@@ -25,7 +25,7 @@ class FetchLimits:
 
 @dataclass(frozen=True, slots=True)
 class FetchRequest:
-    """A GET. ``earlier`` are the addresses that led here by redirects which were followed before."""
+    """A GET, or a POST of ``body``. ``earlier`` are the addresses that led here by redirects followed before."""
 
     url: Url
     earlier: tuple[Url, ...] = ()
@@ -35,6 +35,16 @@ class FetchRequest:
     """Keep the first ``body_bytes`` of a longer body instead of refusing it."""
     unwanted: tuple[str, ...] = ()
     """Beginnings of media types whose body is not read at all."""
+    headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    """Sent beside ours, such as a key. What carries headers or a body is not sent on after a redirect."""
+    body: bytes | None = field(default=None, repr=False)
+    error_bytes: int = 0
+    """How many bytes of an error's body are kept."""
+
+    @property
+    def is_plain(self) -> bool:
+        """Tell whether nothing is sent that is meant for the one address alone."""
+        return not self.headers and self.body is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +56,7 @@ class Fetched:
     headers: Mapping[str, str] = field(default_factory=dict)
     """By lower-case name; of a name that came twice, the last one."""
     body: bytes = b""
-    """Empty unless the status is one of success."""
+    """Empty for an error, unless the request wanted some of it."""
     cut: bool = False
 
     @property

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from services.fetcher.net.connection import JudgedConnection, Route
 from services.fetcher.net.inflate import ACCEPTED, Inflater, coding_of
 from services.fetcher.net.messages import FetchRequest
-from shared.domain.errors import LimitExceeded, Permanent, Transient
+from shared.domain.errors import LimitExceeded, Permanent, StepError, Transient
 from shared.domain.urls import Url
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -19,7 +19,7 @@ _CHUNK = 64 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back from one hop; the body of anything but a success is left unread."""
+    """What came back from one hop; of an error's body only what the request wants to keep."""
 
     status: int
     headers: Mapping[str, str]
@@ -36,7 +36,7 @@ class Answer:
 
 
 def exchange(url: Url, request: FetchRequest, route: Route, user_agent: str, sent: Callable[[float], None]) -> Answer:
-    """Send a GET to ``url`` and read the answer; ``sent`` is told the monotonic time once the request is out."""
+    """Send the request to ``url`` and read the answer; ``sent`` is told the monotonic time once the request is out."""
     connection = JudgedConnection(url, route)
     headers = {
         "Host": url.netloc,
@@ -44,12 +44,14 @@ def exchange(url: Url, request: FetchRequest, route: Route, user_agent: str, sen
         "Accept": request.accept,
         "Accept-Encoding": ACCEPTED,
         "Connection": "close",
+        **dict(request.headers),
     }
+    method = "GET" if request.body is None else "POST"
     try:
         with _typed(url, route):
             connection.connect()
             sent(time.monotonic())
-            connection.request("GET", url.target, headers=headers)
+            connection.request(method, url.target, body=request.body, headers=headers)
             sent(time.monotonic())
             response = connection.getresponse()
             if connection.timed is not None:
@@ -62,7 +64,7 @@ def exchange(url: Url, request: FetchRequest, route: Route, user_agent: str, sen
 def _read(response: http.client.HTTPResponse, request: FetchRequest) -> Answer:
     headers = {name.lower(): value for name, value in response.getheaders()}
     if not 200 <= response.status < 300:
-        return Answer(response.status, headers)
+        return Answer(response.status, headers, _beginning(response, request, headers))
     kind = headers.get("content-type", "").strip().lower()
     if request.unwanted and kind.startswith(request.unwanted):
         raise Permanent("unsupported_type", f"The answer is of the type {kind[:80]}, which is not read.")
@@ -78,6 +80,20 @@ def _read(response: http.client.HTTPResponse, request: FetchRequest) -> Answer:
         raise Transient("truncated", f"The body broke off {response.length:,} bytes before its end.")
     inflater.finish()
     return Answer(response.status, headers, bytes(inflater.body))
+
+
+def _beginning(response: http.client.HTTPResponse, request: FetchRequest, headers: Mapping[str, str]) -> bytes:
+    """Return the beginning of an error's body; nothing when it is not wanted or cannot be unpacked."""
+    most = request.error_bytes
+    if not most:
+        return b""
+    try:
+        inflater = Inflater(coding_of(headers.get("content-encoding", "")), most, request.limits.inflate_ratio)
+        while not inflater.full and (chunk := response.read1(_CHUNK)):
+            inflater.feed(chunk)
+    except (StepError, OSError, http.client.HTTPException):  # the status is what matters
+        return b""
+    return bytes(inflater.body[:most])
 
 
 @contextmanager

@@ -1,96 +1,94 @@
 """SearXNG, a search engine of one's own that asks others: its JSON API.
 
 See https://docs.searxng.org/dev/search_api.html. The JSON format is off by default; an instance without it answers 403.
+Which filters hold depends on the engines behind it, so only ``site:`` is given and Leadline filters the rest.
 """
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
-from urllib.parse import urlencode
 
 from services.fetcher.net.messages import Fetched, FetchLimits, FetchRequest
-from services.fetcher.search.contract import Hit, SearchQuery, WebEndpoint
-from services.fetcher.times import retry_after_s
-from shared.domain.errors import Permanent, RateLimited, Transient
-from shared.domain.text import clean
-from shared.domain.urls import parse_url
+from services.fetcher.search.answers import TITLE_CHARS, NotJson, date, json_object, name, names, rows, text
+from services.fetcher.search.api import SearchApi
+from services.fetcher.search.contract import Hit, HitKind, QueryLimits, SearchQuery, WebEndpoint
+from services.fetcher.search.fitting import with_sites
+from shared.domain.errors import Permanent, StepError, Transient
+from shared.domain.urls import Url, parse_url
 
-MAX_QUERY_CHARS = 400
-DEFAULT_REST_S = 30.0
-"""How long to wait after a 429 that does not say."""
-
-_LIMITS = FetchLimits(connect_s=5, silence_s=20, total_s=30, body_bytes=5_000_000, redirects=0)
 _CATEGORIES: dict[WebEndpoint, str] = {"web": "general", "news": "news", "scholar": "science"}
+_KINDS: dict[WebEndpoint, HitKind] = {"web": "page", "news": "news", "scholar": "paper"}
 _JSON_OFF = "turn on its JSON format: `search.formats: [html, json]` in its settings.yml"
 
 
-class SearXNG:
+class SearXNG(SearchApi):
     """See `services.fetcher.search.contract.Provider`."""
 
     name = "searxng"
+    limits = FetchLimits(connect_s=5, silence_s=20, total_s=30, body_bytes=5_000_000, redirects=0)
+    query_limits = QueryLimits(400)
 
-    def __init__(self, base_url: str) -> None:
-        self._base_url = base_url.rstrip("/")
-        self.endpoint = parse_url(f"{self._base_url}/search")
+    @property
+    def endpoint(self) -> Url:
+        """The address at which the instance is asked."""
+        return parse_url(f"{self._base_url}/search")
 
     @property
     def advice(self) -> str:
         """Say what to do when the instance cannot be reached."""
         return f"Start SearXNG at {self._base_url}, or correct SEARXNG_URL."
 
+    def words(self, query: SearchQuery) -> str:
+        """Return the query with ``site:`` words."""
+        return with_sites(query, self.query_limits, exclude=False)
+
     def request(self, query: SearchQuery) -> FetchRequest:
         """Return the request that asks for a query."""
-        words = query.text
-        if len(words) > MAX_QUERY_CHARS:
-            words = words[:MAX_QUERY_CHARS].rpartition(" ")[0] or words[:MAX_QUERY_CHARS]
-        if query.domains:
-            words += " (" + " OR ".join(f"site:{domain}" for domain in query.domains[:5]) + ")"
-        asked = {"q": words, "format": "json", "categories": _CATEGORIES[query.endpoint]}
+        asked: dict[str, str | int] = {
+            "q": self.words(query),
+            "format": "json",
+            "categories": _CATEGORIES[query.endpoint],
+        }
         if query.language:
             asked["language"] = query.language
-        url = parse_url(f"{self.endpoint}?{urlencode(asked)}")
-        return FetchRequest(url, accept="application/json", limits=_LIMITS)
+        if query.page > 1:
+            asked["pageno"] = query.page
+        return self.get("/search", asked)
 
-    def hits(self, fetched: Fetched) -> tuple[Hit, ...]:
+    def read(self, fetched: Fetched, query: SearchQuery) -> tuple[Hit, ...]:
         """Return what was found, best first."""
-        self._check(fetched)
+        self.check(fetched)
         try:
-            answer = json.loads(fetched.body)
+            answer = json_object(fetched.body)
             results = answer["results"]
-        except (ValueError, RecursionError, KeyError, TypeError) as error:
-            detail = f"SearXNG at {self._base_url} does not answer in JSON: {_JSON_OFF}."
+        except (NotJson, KeyError) as error:
+            detail = f"{self.where} does not answer in JSON: {_JSON_OFF}."
             raise Permanent("search_json_off", detail) from error
-        found = tuple(_hits(results))
+        found = tuple(_hits(results, _KINDS[query.endpoint]))
         silent = answer.get("unresponsive_engines")
-        if not found and silent:
-            names = ", ".join(sorted({str(e[0] if isinstance(e, list) else e)[:40] for e in silent})[:8])
-            raise Transient("search_engines_down", f"None of SearXNG's engines answered: {names}.")
+        if not found and silent and isinstance(silent, list):
+            shown = ", ".join(sorted({str(e[0] if isinstance(e, list) and e else e)[:40] for e in silent})[:8])
+            raise Transient("search_engines_down", f"None of SearXNG's engines answered: {shown}.")
         return found
 
-    def _check(self, fetched: Fetched) -> None:
-        where = f"SearXNG at {self._base_url}"
-        if fetched.status == 429:
-            after = retry_after_s(fetched.headers) or DEFAULT_REST_S
-            raise RateLimited("search_limited", f"{where} asks to be left alone for {after:.0f} s.", after)
-        if fetched.status >= 500:
-            raise Transient("search_failed", f"{where} answers {fetched.status}.")
-        if fetched.status == 403:
-            raise Permanent("search_json_off", f"{where} answers 403: {_JSON_OFF}.")
-        if not fetched.ok:
-            raise Permanent("search_refused", f"{where} answers {fetched.status}: correct SEARXNG_URL.")
+    def error_of(self, status: int, after_s: float | None, message: str) -> StepError:
+        """Return the error that a status stands for; 403 is how an instance without JSON answers."""
+        if status == 403:
+            return Permanent("search_json_off", f"{self.where} answers 403: {_JSON_OFF}.")
+        if 400 <= status < 500 and status not in (408, 425, 429):
+            return Permanent("search_refused", f"{self.where} answers {status}: correct SEARXNG_URL.")
+        return super().error_of(status, after_s, message)
 
 
-def _hits(results: Any) -> Iterator[Hit]:
-    for item in results if isinstance(results, list) else []:
-        if isinstance(item, Mapping) and isinstance(item.get("url"), str):
-            yield Hit(item["url"], _text(item, "title", 500), _text(item, "content", 2000), _date(item))
-
-
-def _text(item: Mapping[str, Any], name: str, most: int) -> str:
-    value = item.get(name)
-    return " ".join(clean(value).split())[:most] if isinstance(value, str) else ""
-
-
-def _date(item: Mapping[str, Any]) -> str | None:
-    value = item.get("publishedDate")
-    return value[:10] if isinstance(value, str) and value[:4].isdigit() else None
+def _hits(results: Any, kind: HitKind) -> Iterator[Hit]:
+    for item in rows(results):
+        if isinstance(item.get("url"), str):
+            authors = item.get("authors")
+            yield Hit(
+                item["url"],
+                text(item.get("title"), TITLE_CHARS),
+                text(item.get("content")),
+                date(item.get("publishedDate")),
+                names(authors) if isinstance(authors, list) else name(item.get("author")),
+                name(item.get("journal")) or name(item.get("publisher")),
+                kind,
+            )

@@ -1,0 +1,62 @@
+"""Ranking what a search found: by the words of the query, or by a reranker whose outage is told and does no harm."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from services.fetcher.asking import BUSY, Caller
+from services.fetcher.deps import Deps
+from services.fetcher.search.choosing import Chosen, Scores, local_scores
+from services.fetcher.search.reranking import MOST_TEXTS
+from shared.contracts.evidence import Fetch
+from shared.domain.errors import StepError
+from shared.ports.ledger import Lease
+
+LOCAL = "leadline"
+PROVIDERS_ORDER = "providers"
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """Scores by canonical URL, None for the providers' own order; who gave them; why a reranker did not."""
+
+    scores: Scores | None
+    by: str
+    failure: str | None = None
+    rows: tuple[Fetch, ...] = ()
+
+    @classmethod
+    def locally(cls, found: Sequence[Chosen], query: str) -> "Ranked":
+        """Rank by the words of title and snippet."""
+        return cls(local_scores(found, query), LOCAL)
+
+
+def rank(deps: Deps, lease: Lease, query: str, found: Sequence[Chosen]) -> Ranked:
+    """Rank hits for the query that found them. A reranker is asked once: whatever it answers, the search goes on.
+
+    Raises `RateLimited` while it is being asked by others.
+    """
+    seat = deps.desk.ranking if deps.desk is not None else None
+    if seat is None or len(found) < 2:
+        return Ranked.locally(found, query)
+    caller = Caller(deps, lease, seat.reranker.name)
+    kept, texts = caller.find("rerank"), [c.text for c in found[:MOST_TEXTS]]
+    if kept is not None:
+        row = Fetch.model_validate(kept["row"])
+        return Ranked(kept["scores"], kept["by"], kept["failure"], (row,))
+    request, row_of, fetched = seat.reranker.request(query, texts), caller.row(1), None
+    try:
+        fetched = seat.fetch(request, caller.gate(0.0))
+        scores = seat.reranker.scores(fetched, len(texts))
+    except StepError as error:
+        if error.code == BUSY:
+            raise
+        caller.rest(error)
+        row = row_of.of(request, fetched, error.detail, error.code)
+        result = Ranked(None, PROVIDERS_ORDER, error.detail, (row,))
+    else:
+        row = row_of.of(request, fetched, f"{seat.reranker.label} ranked {len(texts)}.")
+        named = {c.key: score for c, score in zip(found, scores, strict=False)}
+        result = Ranked(named, seat.reranker.name, None, (row,))
+    kept = {"row": row.model_dump(mode="json"), "scores": result.scores, "by": result.by, "failure": result.failure}
+    caller.keep(kept, "rerank")
+    return result

@@ -1,0 +1,44 @@
+"""Queries made to fit what a provider takes: cut between words, restricted to domains by words of its language."""
+
+import re
+from collections.abc import Sequence
+from urllib.parse import quote_plus
+
+from services.fetcher.search.contract import MOST_DOMAINS, QueryLimits, SearchQuery
+
+_WORD = re.compile(r"\S+")
+
+
+def fitted(text: str, limits: QueryLimits, taken: int = 0) -> str:
+    """Return as many whole words of a text as fit beside ``taken`` characters; a first word that is too long is cut."""
+    kept = " ".join(_WORD.findall(text)[: limits.words or None])
+    room = max(limits.chars - taken, 1)
+    if len(kept) > room:
+        kept = _cut(kept, room)
+    while limits.escaped and len(kept) > 1 and len(quote_plus(kept)) > limits.escaped - taken:
+        kept = _cut(kept, max(len(kept) * 9 // 10, 1))
+    return kept
+
+
+def _cut(text: str, room: int) -> str:
+    return text[: room + 1].rpartition(" ")[0].rstrip() or text[:room]
+
+
+def with_sites(query: SearchQuery, limits: QueryLimits, *, exclude: bool = True) -> str:
+    """Return the query with ``site:`` words, which most web search engines understand, within the limits."""
+    sites = _sites(query.domains[:MOST_DOMAINS])
+    if exclude:
+        sites += "".join(f" -site:{domain}" for domain in query.excluded[:MOST_DOMAINS])
+    spent = QueryLimits(limits.chars, max(limits.words - len(sites.split()), 1) if limits.words else 0, limits.escaped)
+    return fitted(query.text, spent, len(sites)) + sites
+
+
+def _sites(domains: Sequence[str]) -> str:
+    if not domains:
+        return ""
+    return " (" + " OR ".join(f"site:{domain}" for domain in domains) + ")"
+
+
+def plain_words(text: str) -> str:
+    """Return a text without what query languages read as operators: only words and the hyphens inside them are left."""
+    return " ".join(re.findall(r"\w+(?:-\w+)*", text))
