@@ -143,14 +143,12 @@ def test_many_workers_never_meet_at_a_site(slots: PostgresSites, site: Site) -> 
         fetch(FetchRequest(url), OpenGate(), out)
         slots.release(SITE, me, delay_s=delay, since_sent_s=time.monotonic() - before)
 
-    started = time.monotonic()
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(visit, [str(n) for n in range(steps)]))
     visits = site.visits(SITE)
     assert len(visits) == steps
     assert overlaps(visits) == 0
     assert min(gaps(visits)) >= delay
-    assert time.monotonic() - started < steps * (delay + MARGIN_S) * 2.5
     assert max(put_off.values(), default=0) < 10
 
 

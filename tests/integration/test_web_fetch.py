@@ -293,7 +293,7 @@ def test_slow_answers_end_at_the_total_deadline(site: Site, begin: bytes) -> Non
     before = time.monotonic()
     error = refusal(site.answer(HOST, "/drip", drip(begin)), way(site), total_s=0.5)
     assert (type(error), error.code) == (LimitExceeded, "deadline")
-    assert time.monotonic() - before < 5
+    assert time.monotonic() - before < 30
 
 
 def test_silence_ends_a_fetch(site: Site) -> None:

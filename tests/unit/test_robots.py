@@ -86,11 +86,11 @@ def test_a_long_file_is_cut_at_the_end_of_a_line() -> None:
 
 def test_a_file_made_to_be_slow_is_read_fast() -> None:
     """Tens of thousands of agents and rules take no more than moments."""
-    before = time.monotonic()
+    before = time.process_time()
     RobotsRules(b"User-agent: a\n" * 38_000, "Leadline")
     rules = RobotsRules(b"User-agent: *\n" + b"Disallow: /*a*a*a*b\n" * 25_000, "Leadline")
     rules.allows(parse_url("http://a.test/" + "a" * 2000))
-    assert time.monotonic() - before < 5
+    assert time.process_time() - before < 5
 
 
 @pytest.mark.parametrize(
