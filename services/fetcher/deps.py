@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from services.fetcher.net.messages import Fetch
+from services.fetcher.rendering.browser import Browser
 from services.fetcher.search.contract import Provider
 from shared.ports.ledger import Receipts
 from shared.ports.materials import Blobs, DocumentIndex, Materials
@@ -43,3 +44,5 @@ class Deps:
     web: Web
     desk: SearchDesk | None = None
     """None when no provider for the web is configured."""
+    browser: Browser | None = None
+    """None where pages are not read in a browser."""

@@ -55,7 +55,9 @@ def capabilities(deps: Deps) -> Capabilities:
                 lacks=None if deps.has_model else MODEL_LACKS,
             ),
         ),
-        web=WebOffer(search_providers=configured.search_providers, modes=get_args(WebMode)),
+        web=WebOffer(
+            search_providers=configured.search_providers, modes=get_args(WebMode), browser=configured.has_browser
+        ),
         documents=DocumentOffer(
             media_types=tuple(kind.media_type for kind in FILE_KINDS),
             largest_bytes=limits.max_document_bytes,

@@ -39,6 +39,8 @@ class Configured:
     models: Mapping[str, str] = field(default_factory=dict)
     """The model of each phase; empty without one."""
     search_providers: tuple[str, ...] = ()
+    has_browser: bool = False
+    """Whether pages that need JavaScript are read in a browser."""
 
 
 @dataclass(frozen=True, slots=True)

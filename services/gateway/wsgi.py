@@ -22,6 +22,7 @@ from services.gateway.app import Deps, Limits, create_app, hub_of
 from services.gateway.deps import Configured
 from services.gateway.hub import Hub
 from services.gateway.rules import is_loopback, needs_keys
+from shared.config.browser import has_browser
 from shared.config.settings import Settings, load_settings
 from shared.config.version import project_version
 from shared.observability.figures import announced
@@ -70,7 +71,9 @@ def limits_of(settings: Settings) -> Limits:
 def configured_by(settings: Settings) -> Configured:
     """Return what is set up, as it is told to whoever asks what there is."""
     models = {str(phase): name for phase, name in settings.model_names().items()}
-    return Configured(project_version(), models, ("searxng",) if settings.searxng_url else ())
+    return Configured(
+        project_version(), models, ("searxng",) if settings.searxng_url else (), has_browser=has_browser(settings)
+    )
 
 
 def watch_for_end(hub: Hub) -> None:

@@ -16,10 +16,14 @@ class EngineOffer(Contract):
 
 
 class WebOffer(Contract):
-    """How runs may use the web; without a search provider they read only the addresses that they are given."""
+    """How runs may use the web; without a search provider they read only the addresses that they are given.
+
+    Without a browser a page that needs JavaScript ends as a source that cannot be read.
+    """
 
     search_providers: tuple[str, ...]
     modes: tuple[WebMode, ...]
+    browser: bool = False
 
 
 class DocumentOffer(Contract):
