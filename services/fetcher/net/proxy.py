@@ -4,7 +4,6 @@ It lives as long as one page. It knows CONNECT for https and absolute addresses 
 has limits on bytes, connections and time for the page as a whole. Where a request may not go it answers 403.
 """
 
-import selectors
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -12,15 +11,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 from services.fetcher.net.connection import Route, open_socket
+from services.fetcher.net.handover import HEAD_END, Handover, end_to_end
 from shared.domain.errors import LimitExceeded, NotAllowed, StepError
 from shared.domain.urls import Url, parse_url
 
 LOOPBACK = "127.0.0.1"
-_CHUNK = 64 * 1024
-_HEAD_END = b"\r\n\r\n"
-_HOP_BY_HOP = frozenset(
-    (b"connection", b"keep-alive", b"te", b"trailer", b"upgrade", b"proxy-connection", b"proxy-authorization", b"host")
-)
 _METHODS = frozenset((b"GET", b"HEAD", b"POST", b"OPTIONS"))
 
 
@@ -50,6 +45,7 @@ class JudgingProxy:
     def __init__(self, route: Route, refuse: Callable[[str], None], limits: PageLimits | None = None) -> None:
         self._route, self._refuse, self._limits = route, refuse, limits or PageLimits()
         self.traffic = Traffic()
+        self._handover = Handover(route, self._count_bytes, self._limits.body_bytes)
         self._lock = threading.Lock()
         self._open: set[socket.socket] = set()
         self._closed = False
@@ -84,7 +80,6 @@ class JudgingProxy:
     def _serve(self, client: socket.socket) -> None:
         with suppress(OSError), self._held(client):  # either side may go away at any moment
             try:
-                self._count_connection()
                 self._pass_on(client)
             except StepError as error:
                 status = b"403 Forbidden" if isinstance(error, NotAllowed) else b"502 Bad Gateway"
@@ -118,7 +113,8 @@ class JudgingProxy:
                 raise LimitExceeded("page_bytes", "The page loads too much.")
 
     def _pass_on(self, client: socket.socket) -> None:
-        head, rest = self._head(client)
+        head, rest = self._handover.head(client)
+        self._count_connection()
         request, *lines = head.split(b"\r\n")
         words = request.split(b" ")
         if len(words) != 3:
@@ -127,17 +123,17 @@ class JudgingProxy:
         if method == b"CONNECT":
             with self._upstream(f"https://{target.decode('latin-1')}/", tunnel=True) as (_, upstream):
                 client.sendall(b"HTTP/1.1 200 Connected\r\n\r\n")
-                self._pump(client, upstream)
+                self._handover.pump(client, upstream)
             return
         if method not in _METHODS:
             raise NotAllowed("method", "A page may not do that.")
         with self._upstream(target.decode("latin-1"), tunnel=False) as (url, upstream):
-            fields = [line for line in lines if line.partition(b":")[0].strip().lower() not in _HOP_BY_HOP]
+            fields = end_to_end(lines)
             asked = b"%s %s HTTP/1.1" % (method, url.target.encode())
             own = (b"Host: " + url.netloc.encode(), b"Connection: close")
-            upstream.sendall(b"\r\n".join((asked, *own, *fields)) + _HEAD_END)
-            self._send_body(client, upstream, rest, fields)
-            self._answer(client, upstream)
+            upstream.sendall(b"\r\n".join((asked, *own, *fields)) + HEAD_END)
+            self._handover.send_body(client, upstream, rest, fields)
+            self._handover.answer(client, upstream)
 
     @contextmanager
     def _upstream(self, address: str, *, tunnel: bool) -> Iterator[tuple[Url, socket.socket]]:
@@ -154,70 +150,5 @@ class JudgingProxy:
                 self.traffic.refused.append((address[:200], error.code))
             raise
         with self._held(upstream):
-            upstream.settimeout(self._left())
+            upstream.settimeout(self._handover.left())
             yield url, upstream
-
-    def _left(self) -> float:
-        return self._route.deadline.left(self._route.limits.silence_s)
-
-    def _head(self, sock: socket.socket) -> tuple[bytes, bytes]:
-        """Read a request's or an answer's head; return it and what came behind it."""
-        data = b""
-        while _HEAD_END not in data:
-            if len(data) > self._route.limits.header_bytes:
-                raise LimitExceeded("header_too_large", "The head is too long.")
-            sock.settimeout(self._left())
-            chunk = sock.recv(_CHUNK)
-            if not chunk:
-                raise NotAllowed("bad_request", "The head breaks off.")
-            self._count_bytes(len(chunk))
-            data += chunk
-        head, _, rest = data.partition(_HEAD_END)
-        return head, rest
-
-    def _send_body(self, client: socket.socket, upstream: socket.socket, rest: bytes, fields: list[bytes]) -> None:
-        """Send as much as the request says that it has."""
-        named = {name.strip().lower(): value.strip() for name, _, value in (line.partition(b":") for line in fields)}
-        length = named.get(b"content-length", b"0")
-        if b"transfer-encoding" in named or not length.isdigit() or int(length) > self._limits.body_bytes:
-            raise NotAllowed("body_too_large", "A page may not send that much.")
-        left = int(length)
-        while left > 0:
-            data = (rest or client.recv(_CHUNK))[:left]
-            if not data:
-                raise NotAllowed("bad_request", "The body breaks off.")
-            rest, left = b"", left - len(data)
-            self._count_bytes(len(data))
-            upstream.sendall(data)
-
-    def _answer(self, client: socket.socket, upstream: socket.socket) -> None:
-        """Hand back the answer, marked as the last one of its connection."""
-        head, rest = self._head(upstream)
-        status, *lines = head.split(b"\r\n")
-        kept = [line for line in lines if line.partition(b":")[0].strip().lower() not in _HOP_BY_HOP]
-        client.sendall(b"\r\n".join((status, *kept, b"Connection: close")) + _HEAD_END + rest)
-        while chunk := self._receive(upstream):
-            client.sendall(chunk)
-
-    def _receive(self, sock: socket.socket) -> bytes:
-        sock.settimeout(self._left())
-        chunk = sock.recv(_CHUNK)
-        self._count_bytes(len(chunk))
-        return chunk
-
-    def _pump(self, client: socket.socket, upstream: socket.socket) -> None:
-        """Hand bytes both ways until both sides have ended."""
-        other = {client: upstream, upstream: client}
-        with selectors.DefaultSelector() as ready:
-            for side in other:
-                ready.register(side, selectors.EVENT_READ, side)
-            while ready.get_map():
-                for key, _ in ready.select(self._left()):
-                    sock: socket.socket = key.data
-                    chunk = self._receive(sock)
-                    if chunk:
-                        other[sock].settimeout(self._left())
-                        other[sock].sendall(chunk)
-                    else:
-                        ready.unregister(sock)
-                        other[sock].shutdown(socket.SHUT_WR)
