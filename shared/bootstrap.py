@@ -29,6 +29,7 @@ from shared.db.receipts import PostgresReceipts
 from shared.db.sites import PostgresRobots, PostgresSites
 from shared.db.sweep import PostgresSweep
 from shared.domain.errors import LeadlineError
+from shared.domain.kinds import KINDS
 from shared.domain.retries import Caps
 from shared.domain.states import StepKind
 from shared.events.watch import RedisWatch
@@ -207,7 +208,7 @@ def run_worker(
     handlers: Mapping[StepKind, Handler],
     make_deps: Callable[[WorkerParts], Any],
 ) -> None:
-    """Run a worker of one queue until it is told to stop."""
+    """Run a worker until it is told to stop: it is named after ``queue`` and serves those of its kinds of step."""
     set_up_logging(settings.log_level)
     pulse = Pulse()
     figures = serve_figures(settings, queue, pulse.alive)
@@ -227,7 +228,8 @@ def run_worker(
         storage.transactions.close()
         figures.close()
 
-    worker = Worker(queue, lambda step_id: runner.run(step_id, deps), runner.hand_back_all, close, pulse.beat)
+    queues = tuple(dict.fromkeys(KINDS[kind].queue for kind in handlers))
+    worker = Worker(queue, queues, lambda step_id: runner.run(step_id, deps), runner.hand_back_all, close, pulse.beat)
     serve(broker.app, worker, WorkerLimits(settings.worker_threads, settings.stop_grace_seconds), settings.log_level)
 
 
@@ -249,9 +251,18 @@ def open_sweeper(settings: Settings) -> tuple[Sweeper, Callable[[], None]]:
     return Sweeper(storage.sweep, broker.signals, waiting, settings.sweep_seconds, figures.observer), close
 
 
-def worker_main(queue: str, handlers: Mapping[StepKind, Handler], make_deps: Callable[[WorkerParts], Any]) -> None:
-    """Run a worker with the settings of the environment; exit 2 with a sentence when one is missing."""
+Handlers = Mapping[StepKind, Handler]
+
+
+def worker_main(
+    queue: str, handlers: Handlers | Callable[[Settings], Handlers], make_deps: Callable[[WorkerParts], Any]
+) -> None:
+    """Run a worker with the settings of the environment; exit with a sentence when one is missing.
+
+    Which handlers there are may depend on the settings.
+    """
     try:
-        run_worker(load_settings(), queue, handlers, make_deps)
+        settings = load_settings()
+        run_worker(settings, queue, handlers if isinstance(handlers, Mapping) else handlers(settings), make_deps)
     except LeadlineError as error:
         sys.exit(f"leadline {queue}: {error}")

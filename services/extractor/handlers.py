@@ -22,6 +22,9 @@ from shared.ports.model import ModelOf
 CALLS_PER_SOURCE = {Depth.QUICK: 2, Depth.STANDARD: 3, Depth.THOROUGH: 4}
 """Calls in which a long source is shown to a model; most sources are short enough for one."""
 
+BROWSER = "browser"
+"""The tier of a page that a browser has read, and what a parse asks for that needs one."""
+NO_BROWSER = "No browser is set up here to run its scripts."
 PARSE_LIMITS = CpuLimits(wall_s=90, cpu_s=60, memory_bytes=2_000_000_000)
 
 
@@ -36,6 +39,8 @@ class Deps:
     cpu: Cpu
     model_of: ModelOf
     pdf_backend: PdfBackend = DEFAULT_PDF_BACKEND
+    has_browser: bool = False
+    """Whether a page that needs its scripts is handed to a browser."""
 
 
 def parse(deps: Deps, lease: Lease) -> Outcome:
@@ -54,7 +59,7 @@ def parse(deps: Deps, lease: Lease) -> Outcome:
     if source.kind == "web":
         deps.blobs.drop(lease.owner_id, content_sha256)
     if parsed.snapshot_sha256 is None:
-        return Outcome(summary=f"{name} cannot be read: {parsed.reason}", sources=(source,))
+        return _unreadable(deps, lease, source, parsed)
     if not facts.request.source_policy.published.includes(source.published_at):
         return _untimely(name, source)
     following = {
@@ -92,6 +97,18 @@ def _read(deps: Deps, lease: Lease, content_sha256: str, name: str) -> Parse:
     else:
         deps.snapshots.put(lease.owner_id, snapshot, parsed)
     return parsed
+
+
+def _unreadable(deps: Deps, lease: Lease, source: Source, parsed: Parse) -> Outcome:
+    """End a source that cannot be read; one that needs its scripts goes to a browser first, if there is one."""
+    summary = f"{lease.inputs['name']} cannot be read: {parsed.reason}"
+    if source.kind != "web" or parsed.status != "thin_content" or lease.inputs.get("tier") == BROWSER:
+        return Outcome(summary=summary, sources=(source,))
+    if not deps.has_browser:
+        told = f"{parsed.reason or ''} {NO_BROWSER}".strip()
+        return Outcome(summary=f"{summary} {NO_BROWSER}", sources=(source.model_copy(update={"reason": told}),))
+    following = {"source_id": source.source_id, "url": source.final_url or source.url, "query": lease.inputs["query"]}
+    return Outcome(summary=f"{summary} A browser is to read it.", result={BROWSER: following}, sources=(source,))
 
 
 def _untimely(name: str, source: Source) -> Outcome:

@@ -5,6 +5,7 @@ from importlib.util import find_spec
 from services.extractor.handlers import Deps
 from services.extractor.tasks import TASKS
 from shared.bootstrap import WorkerParts, worker_main
+from shared.config.browser import has_browser
 from shared.domain.errors import LeadlineError
 
 
@@ -32,6 +33,7 @@ def _deps(parts: WorkerParts) -> Deps:
         parts.cpu,
         parts.model_of,
         parts.settings.pdf_backend,
+        has_browser(parts.settings),
     )
 
 

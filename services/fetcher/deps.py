@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from services.fetcher.net.messages import Fetch
+from services.fetcher.rendering.browser import Browser
 from services.fetcher.search.contract import Provider
 from services.fetcher.search.reranking import Reranker
 from shared.domain.search import serving
@@ -67,3 +68,5 @@ class Deps:
     web: Web
     desk: SearchDesk | None = None
     """None when no provider for the web is configured."""
+    browser: Browser | None = None
+    """None where pages are not read in a browser."""

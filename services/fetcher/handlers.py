@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from services.fetcher.browsing import browse_page
 from services.fetcher.deps import Deps
 from services.fetcher.found import Found
 from services.fetcher.library import documents_found, read_document, search_library
@@ -57,3 +58,8 @@ def read_source(deps: Deps, lease: Lease) -> Outcome:
     """Get a source and log it as fetched or refused; name what is to be parsed."""
     source = deps.materials.source(lease.run_id, str(lease.inputs["source_id"]))
     return _READERS[source.kind](deps, lease, source)
+
+
+def read_in_browser(deps: Deps, lease: Lease) -> Outcome:
+    """Get a page once more as it stands after its scripts have run."""
+    return browse_page(deps, lease, deps.materials.source(lease.run_id, str(lease.inputs["source_id"])))

@@ -4,11 +4,13 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
+from pathlib import Path
 from typing import TypeVar
 
 from services.fetcher.deps import RankingSeat, SearchDesk, SearchSeat, Web
 from services.fetcher.net.messages import Fetch
 from services.fetcher.net.resolver import Resolver, parse_hosts, system_resolver, table_resolver
+from services.fetcher.rendering.browser import Browser
 from services.fetcher.search.contract import Account
 from services.fetcher.search.providers import FACTORIES
 from services.fetcher.search.reranking import Reranker
@@ -38,6 +40,11 @@ def open_web(settings: Settings, slots: SiteSlots, robots: RobotsCache) -> Web:
     """Return the web as the operator lets us use it."""
     way = _way(settings, frozenset())
     return Web(_bound(way), slots, robots, PRODUCT, settings.site_delay_seconds, time.sleep)
+
+
+def open_browser(settings: Settings, program: Path) -> Browser:
+    """Return the browser, whose pages may reach what pages may."""
+    return Browser(program, _way(settings, frozenset()))
 
 
 def open_desk(settings: Settings) -> SearchDesk | None:

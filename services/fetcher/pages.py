@@ -1,9 +1,10 @@
 """Pages of the web as sources: policy, politeness and robots.txt first, then the fetch, every try in the fetch log."""
 
 import time
+from collections.abc import Callable
 from datetime import datetime
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Literal
 
 from services.fetcher.attempts import Attempt, Attempts, error_after, judge_error, judge_status
 from services.fetcher.deps import Deps
@@ -19,6 +20,7 @@ from shared.guards.sites import site_key
 from shared.ports.ledger import Lease, Outcome
 from shared.ports.sites import Visitor
 
+Tier = Literal["static", "browser"]
 UNREAD_TYPES = ("image/", "video/", "audio/", "font/")
 """Media types that hold no text: their bodies are not taken."""
 
@@ -26,14 +28,20 @@ UNREAD_TYPES = ("image/", "video/", "audio/", "font/")
 def read_page(deps: Deps, lease: Lease, source: Source) -> Outcome:
     """Fetch a page, or put the step off until it may be; what was fetched by an earlier try is not fetched again."""
     attempts = Attempts(deps.receipts, lease, source.url)
+    done = try_once(attempts, lambda number: _attempt(deps, lease, source, attempts, number))
+    return outcome_of(lease, source, done)
+
+
+def try_once(attempts: Attempts, attempt: Callable[[int], Attempt]) -> tuple[Attempt, ...]:
+    """Return all tries of a page once the last one is made; raise the error that puts the step off for another."""
     done = attempts.kept()
     if not done or error_after(len(done), done[-1]) is not None:
-        done = (*done, _attempt(deps, lease, source, attempts, len(done) + 1))
+        done = (*done, attempt(len(done) + 1))
         attempts.keep(len(done), done[-1])
         error = error_after(len(done), done[-1])
         if error is not None:
             raise error
-    return _outcome(lease, source, done)
+    return done
 
 
 def permit_for(policy: SourcePolicy, source: Source) -> Permit:
@@ -49,7 +57,7 @@ def _attempt(deps: Deps, lease: Lease, source: Source, attempts: Attempts, numbe
     visit = PageVisit(deps.web, visitor, permit_for(policy, source), attempts.keep_hops)
     hops = attempts.hops() or (parse_url(source.url),)
     request = FetchRequest(hops[-1], hops[:-1], unwanted=UNREAD_TYPES)
-    row = _Row(deps, lease, source, number)
+    row = LogRow(deps, lease, source, number)
     try:
         fetched = deps.web.fetch(request, visit)
     except RateLimited:
@@ -67,11 +75,11 @@ def _attempt(deps: Deps, lease: Lease, source: Source, attempts: Attempts, numbe
     return Attempt(row.answered(fetched, visit.robots, None), again, rest_s, final=final)
 
 
-class _Row:
+class LogRow:
     """Writes the fetch log's row of one try."""
 
-    def __init__(self, deps: Deps, lease: Lease, source: Source, number: int) -> None:
-        self._source = source
+    def __init__(self, deps: Deps, lease: Lease, source: Source, number: int, tier: Tier = "static") -> None:
+        self._source, self._tier = source, tier
         self._id = digest_id("fch", lease.step_id, str(lease.epoch), str(number))
         self._at: datetime = deps.materials.now()
         self._began = time.monotonic()
@@ -100,7 +108,7 @@ class _Row:
             requested_url=self._source.url,
             redirects=tuple(str(url) for url in hops[1:]),
             final_url=str(hops[-1]) if hops else None,
-            tier="static",
+            tier=self._tier,
             elapsed_ms=round((time.monotonic() - self._began) * 1000),
             at=self._at,
             **facts,
@@ -114,7 +122,8 @@ def _phrase(status: int) -> str:
         return ""
 
 
-def _outcome(lease: Lease, source: Source, done: tuple[Attempt, ...]) -> Outcome:
+def outcome_of(lease: Lease, source: Source, done: tuple[Attempt, ...]) -> Outcome:
+    """Return what all tries of a page together come to."""
     last = done[-1]
     fetch = last.fetch
     rows = tuple(attempt.fetch for attempt in done)
@@ -139,6 +148,7 @@ def _outcome(lease: Lease, source: Source, done: tuple[Attempt, ...]) -> Outcome
         "query": lease.inputs["query"],
         "content_type": last.content_type,
         "url": fetch.final_url,
+        "tier": fetch.tier,
     }
     return Outcome(
         summary=f"Fetched {fetch.final_url}: {fetch.bytes:,} bytes.",

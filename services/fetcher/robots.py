@@ -63,7 +63,9 @@ class RobotsRules:
         group = group_for(text_of(body), agent)
         self.crawl_delay_s = group.crawl_delay_s
         lines = ["User-agent: *", *(f"{field}: {pattern}" for field, pattern in group.rules)]
-        self._matcher = Protego.parse("\n".join(lines))
+        self.text = "\n".join(lines)
+        """The rules as a file for everybody, to be handed on."""
+        self._matcher = Protego.parse(self.text)
 
     def allows(self, url: Url) -> bool:
         """Tell whether the address may be read; robots.txt itself always may."""

@@ -4,3 +4,5 @@ from services.fetcher import handlers
 from shared.domain.states import StepKind
 
 TASKS = {StepKind.SEARCH: handlers.search, StepKind.READ_SOURCE: handlers.read_source}
+BROWSER_TASKS = {StepKind.READ_IN_BROWSER: handlers.read_in_browser}
+"""For a worker that has a browser."""

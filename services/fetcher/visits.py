@@ -75,12 +75,16 @@ class Permit:
 
     def judge(self, host: str) -> None:
         """Raise `NotAllowed` for a host that may not be read."""
-        if within(host, self.policy.web.excluded_domains):
-            raise NotAllowed("domain_excluded", f"The run's policy excludes {host}.")
+        self.judge_part(host)
         if self.policy.web_mode == "none" and self.given is None:
             raise NotAllowed("web_not_allowed", "The run's policy keeps it off the web.")
         if not self.policy.allows_host(host, self.given):
             raise NotAllowed("domain_not_allowed", f"{host} is not among the domains that the run's policy allows.")
+
+    def judge_part(self, host: str) -> None:
+        """Raise `NotAllowed` for a host that not even a part of a page may come from."""
+        if within(host, self.policy.web.excluded_domains):
+            raise NotAllowed("domain_excluded", f"The run's policy excludes {host}.")
 
 
 class PageVisit(SiteVisit):
@@ -94,6 +98,8 @@ class PageVisit(SiteVisit):
         self._permit, self._followed = permit, followed
         self.robots: str | None = None
         """What robots.txt said of the last hop."""
+        self.rules: RobotsRules | None = None
+        """The rules of the last hop's origin."""
 
     def enter(self, url: Url, earlier: tuple[Url, ...]) -> None:
         """Raise `NotAllowed` for what policy or robots.txt forbid, `RateLimited` while the site is busy."""
@@ -101,7 +107,7 @@ class PageVisit(SiteVisit):
             self._followed((*earlier, url))
         self._permit.judge(url.host)
         self.robots = "unreachable"
-        rules = robots_rules(self._web, url, self._visitor)
+        self.rules = rules = robots_rules(self._web, url, self._visitor)
         self.robots = "allowed" if rules.allows(url) else "disallowed"
         if self.robots == "disallowed":
             raise NotAllowed("robots_disallowed", f"The robots.txt of {url.netloc} does not allow {url.path}.")

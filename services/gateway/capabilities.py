@@ -83,6 +83,7 @@ def _web(configured: Configured) -> WebOffer:
         reranker=configured.reranker,
         services=tuple(services),
         modes=get_args(WebMode),
+        browser=configured.has_browser,
     )
 
 

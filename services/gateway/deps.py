@@ -42,6 +42,8 @@ class Configured:
     """Those of the models whose price is not known."""
     search_providers: tuple[str, ...] = ()
     reranker: str | None = None
+    has_browser: bool = False
+    """Whether pages that need JavaScript are read in a browser."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from services.gateway.app import Deps, Limits, create_app, hub_of
 from services.gateway.deps import Configured
 from services.gateway.hub import Hub
 from services.gateway.rules import is_loopback, needs_keys
+from shared.config.browser import has_browser
 from shared.config.prices import load_prices
 from shared.config.settings import Settings, load_settings
 from shared.config.version import project_version
@@ -77,6 +78,7 @@ def configured_by(settings: Settings) -> Configured:
         unpriced=load_prices(settings).unknown(models),
         search_providers=settings.search_providers(),
         reranker=settings.reranker(),
+        has_browser=has_browser(settings),
     )
 
 

@@ -92,6 +92,13 @@ class Settings(BaseSettings):
     )
     allow_networks: str = Field(default="", description="Networks beyond the public internet that may be fetched from.")
     resolve_hosts: str = Field(default="", description="Addresses of host names, as name=address, for those networks.")
+    browser: Literal["auto", "on", "off"] = Field(
+        default="auto",
+        description="Who reads pages that need JavaScript: a browser if there is one, a worker of its own, nobody.",
+    )
+    browser_path: Path | None = Field(
+        default=None, description="Program of the browser, where it is not found by name."
+    )
     openai_api_key: SecretStr | None = Field(
         default=None, validation_alias="OPENAI_API_KEY", description="Key of the model's provider."
     )

@@ -30,12 +30,14 @@ class WebOffer(Contract):
 
     ``search_providers`` are the configured ones in the order in which they are asked, ``reranker`` ranks what they find
     (None: Leadline does), ``services`` are all that there are.
+    Without a browser a page that needs JavaScript ends as a source that cannot be read.
     """
 
     search_providers: tuple[str, ...]
     reranker: str | None = None
     services: tuple[ServiceOffer, ...] = ()
     modes: tuple[WebMode, ...]
+    browser: bool = False
 
 
 class DocumentOffer(Contract):

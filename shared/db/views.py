@@ -42,6 +42,7 @@ from shared.domain.view import (
 _RESULTS_SHOWN = (
     StepKind.DECIDE,
     StepKind.READ_SOURCE,
+    StepKind.READ_IN_BROWSER,
     StepKind.PARSE,
     StepKind.OUTLINE,
     StepKind.VERIFY,

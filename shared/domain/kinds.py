@@ -21,6 +21,7 @@ KINDS: dict[StepKind, KindSpec] = {
     StepKind.DECIDE: KindSpec("planner", 120, "comparing_evidence", "Comparing evidence"),
     StepKind.SEARCH: KindSpec("fetcher", 60, "searching", "Searching"),
     StepKind.READ_SOURCE: KindSpec("fetcher", 120, "reading_source", "Reading a source"),
+    StepKind.READ_IN_BROWSER: KindSpec("fetcher.browser", 120, "reading_source", "Reading a source in a browser"),
     StepKind.PARSE: KindSpec("extractor", 180, "reading_source", "Parsing a source"),
     StepKind.EXTRACT: KindSpec("extractor", 180, "extracting_evidence", "Extracting evidence"),
     StepKind.OUTLINE: KindSpec("synthesizer", 120, "synthesizing", "Outlining the report"),

@@ -6,7 +6,7 @@ from typing import Any
 from shared.domain.errors import MODEL_REFUSED
 from shared.domain.moves import Advance, NewStep, failed_by
 from shared.domain.selection import GIVEN, choose_reads, given_reads, reads_of_iteration
-from shared.domain.states import RESEARCH_STEPS, RunStatus, StepKind, StepStatus
+from shared.domain.states import READS, RESEARCH_STEPS, RunStatus, StepKind, StepStatus
 from shared.domain.stopping import gate_passes, out_of_budget, out_of_time, stop_reason
 from shared.domain.view import Candidate, RunView, Search, StepView
 
@@ -42,10 +42,11 @@ def _is_held(view: RunView) -> bool:
     """Tell whether something keeps the iteration from ending.
 
     Slow sources do so for a limited time only, and not those left over from earlier iterations; a source that no worker
-    has taken up yet is not slow, and neither is one that has to wait until the tier allows another read.
+    has taken up yet is not slow, and neither is one that has to wait until the tier allows another read; only a page
+    that waits for a browser is, since there may be no worker that has one.
     """
     still = [s for s in view.of_kind(*RESEARCH_STEPS) if s.open and s.iteration == view.iteration]
-    if any(s.kind not in _OF_SOURCES or not s.tried for s in still) or _unopened(view):
+    if any(s.kind not in _OF_SOURCES or (not s.tried and s.kind is not _BROWSER) for s in still) or _unopened(view):
         return True
     return bool(still) and view.quiet_s < view.limits.straggler_wait_s
 
@@ -127,10 +128,9 @@ def _search_inputs(search: Search) -> dict[str, Any]:
 
 def _next_reads(view: RunView) -> tuple[NewStep, ...]:
     """Open the next reads of the iteration; a source that an earlier epoch has read goes straight to extraction."""
-    reads = view.of_kind(StepKind.READ_SOURCE)
     chosen = _unopened(view)
     queries = {s.key: s.subject for s in _opened_searches(view)} | {GIVEN: _all_questions(view)}
-    free = max(view.limits.parallel_reads - sum(s.open for s in reads), 0)
+    free = max(view.limits.parallel_reads - sum(s.open for s in view.of_kind(*READS)), 0)
     unread = [c for c in chosen if c.snapshot_sha256 is None][:free]
     again = [_extract_again(view, c, queries[c.search_key]) for c in chosen if c.snapshot_sha256 is not None]
     return (*(_read_step(view, c, queries[c.search_key]) for c in unread), *again)
@@ -178,20 +178,28 @@ def _extract_again(view: RunView, candidate: Candidate, query: str) -> NewStep:
     return NewStep(StepKind.EXTRACT, key, view.iteration, candidate.source_id, inputs)
 
 
-_FOLLOWS = {StepKind.READ_SOURCE: StepKind.PARSE, StepKind.PARSE: StepKind.EXTRACT}
-_OF_SOURCES = frozenset({StepKind.READ_SOURCE, StepKind.PARSE, StepKind.EXTRACT})
+_BROWSER = StepKind.READ_IN_BROWSER
+_FOLLOWS = {
+    (StepKind.READ_SOURCE, "next"): (StepKind.PARSE, ""),
+    (StepKind.PARSE, "next"): (StepKind.EXTRACT, ""),
+    (StepKind.PARSE, "browser"): (_BROWSER, ""),
+    (_BROWSER, "next"): (StepKind.PARSE, ":browser"),
+}
+"""What a step's result may ask for, and the kind and the end of the key of the step that follows on it."""
+_OF_SOURCES = READS | {StepKind.PARSE, StepKind.EXTRACT}
 
 
 def _follow_ups(view: RunView) -> tuple[NewStep, ...]:
     """Parse what was read and extract from what was parsed; a step's result says whether and with which inputs.
 
-    What follows on a straggler belongs to the iteration that it has joined.
+    A page that turned out to need its scripts is read once more, in a browser, and parsed again. What follows on a
+    straggler belongs to the iteration that it has joined.
     """
     known = {s.key for s in view.steps}
     new = []
-    for step in view.of_kind(*_FOLLOWS):
-        kind = _FOLLOWS[step.kind]
-        key = f"{kind}:{step.subject}"
-        if step.status is StepStatus.COMPLETED and "next" in step.result and key not in known:
-            new.append(NewStep(kind, key, view.iteration, step.subject, dict(step.result["next"])))
+    for (before, asks), (kind, end) in _FOLLOWS.items():
+        for step in view.of_kind(before):
+            key = f"{kind}:{step.subject}{end}"
+            if step.status is StepStatus.COMPLETED and asks in step.result and key not in known:
+                new.append(NewStep(kind, key, view.iteration, step.subject, dict(step.result[asks])))
     return tuple(new)

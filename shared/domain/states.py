@@ -37,6 +37,7 @@ class StepKind(StrEnum):
     DECIDE = "decide"
     SEARCH = "search"
     READ_SOURCE = "read_source"
+    READ_IN_BROWSER = "read_in_browser"
     PARSE = "parse"
     EXTRACT = "extract"
     OUTLINE = "outline"
@@ -76,7 +77,8 @@ WAITING_RUN = frozenset({RunStatus.AWAITING_PLAN_APPROVAL, RunStatus.PAUSED})
 """The statuses in which a run waits for a person."""
 
 PLANNING_STEPS = frozenset({StepKind.PLAN, StepKind.REVISE_PLAN})
-RESEARCH_STEPS = frozenset({StepKind.DECIDE, StepKind.SEARCH, StepKind.READ_SOURCE, StepKind.PARSE, StepKind.EXTRACT})
+READS = frozenset({StepKind.READ_SOURCE, StepKind.READ_IN_BROWSER})
+RESEARCH_STEPS = READS | {StepKind.DECIDE, StepKind.SEARCH, StepKind.PARSE, StepKind.EXTRACT}
 SYNTHESIS_STEPS = frozenset({StepKind.OUTLINE, StepKind.WRITE_SECTION, StepKind.VERIFY, StepKind.ASSEMBLE})
 
 CLAIMABLE: dict[RunKind, dict[RunStatus, frozenset[StepKind]]] = {

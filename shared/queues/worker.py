@@ -1,4 +1,4 @@
-"""A worker process: a Celery consumer of one queue whose only task hands the step to the runner."""
+"""A worker process: a Celery consumer of its queues whose only task hands the step to the runner."""
 
 import os
 import socket
@@ -17,11 +17,14 @@ from shared.queues.celery_app import TASK, WorkerLimits
 class Worker:
     """What a worker process is made of: ``run`` a step, ``give_up`` what still runs, ``close`` what it holds.
 
+    It is named after ``queue`` and consumes ``queues``.
+
     ``give_up`` returns how many steps it has handed back; their threads still run. ``beat`` is called every few seconds
     while the consumer hears the broker.
     """
 
     queue: str
+    queues: tuple[str, ...]
     run: Callable[[StepId], object]
     give_up: Callable[[], int]
     close: Callable[[], None]
@@ -34,7 +37,7 @@ def worker_name(queue: str) -> str:
 
 
 def serve(app: Celery, worker: Worker, limits: WorkerLimits, log_level: str) -> None:
-    """Consume the worker's queue until SIGTERM or SIGINT.
+    """Consume the worker's queues until SIGTERM or SIGINT.
 
     On a signal no further step is taken; running steps have ``limits.stop_grace_s`` seconds to end, then they are
     handed back and the process ends. However Celery ends, no step keeps the process from ending.
@@ -57,7 +60,7 @@ def serve(app: Celery, worker: Worker, limits: WorkerLimits, log_level: str) -> 
     worker_shutting_down.connect(stopping)
     heartbeat_sent.connect(beating)
     try:
-        app.worker_main(_arguments(app, worker.queue, limits.threads, log_level))
+        app.worker_main(_arguments(app, worker, limits.threads, log_level))
     finally:
         left = worker.give_up()
         worker.close()
@@ -66,9 +69,10 @@ def serve(app: Celery, worker: Worker, limits: WorkerLimits, log_level: str) -> 
             os._exit(0)  # the interpreter would wait for their threads
 
 
-def _arguments(app: Celery, queue: str, threads: int, log_level: str) -> list[str]:
-    arguments = ["worker", "--pool=threads", f"--concurrency={threads}", f"--queues={queue}", "--without-gossip"]
-    arguments += ["--without-mingle", f"--hostname={worker_name(queue)}", f"--loglevel={log_level}"]
+def _arguments(app: Celery, worker: Worker, threads: int, log_level: str) -> list[str]:
+    arguments = ["worker", "--pool=threads", f"--concurrency={threads}", f"--queues={','.join(worker.queues)}"]
+    arguments += ["--without-gossip", "--without-mingle"]
+    arguments += [f"--hostname={worker_name(worker.queue)}", f"--loglevel={log_level}"]
     if app.conf.broker_url.startswith("redis"):
         arguments.append("--disable-prefetch")
     return arguments

@@ -11,6 +11,7 @@ import pytest
 from pydantic import AliasChoices
 
 from services.extractor.tasks import TASKS as EXTRACTOR
+from services.fetcher.tasks import BROWSER_TASKS
 from services.fetcher.tasks import TASKS as FETCHER
 from services.planner.tasks import TASKS as PLANNER
 from services.synthesizer.tasks import TASKS as SYNTHESIZER
@@ -30,6 +31,7 @@ def test_every_kind_of_step_has_its_place() -> None:
     tables = {"planner": PLANNER, "fetcher": FETCHER, "extractor": EXTRACTOR, "synthesizer": SYNTHESIZER}
     for queue, table in tables.items():
         assert set(table) == kinds_of(queue)
+    assert set(BROWSER_TASKS) == kinds_of("fetcher.browser")
 
 
 def test_every_event_that_is_sent_has_a_type() -> None:

@@ -13,10 +13,9 @@ import requests
 
 from infra.standalone.home import Home
 from infra.standalone.system import processes_in
-from shared.domain.kinds import QUEUES
 from tests.support.scraping import counted, discovered, scrape
 from tests.support.servers import open_folder
-from tests.support.stack import MODULES, ROOT, wait_until
+from tests.support.stack import MODULES, ROOT, WORKERS, wait_until
 
 pytest.importorskip("flower", reason="Flower is not installed")
 
@@ -74,7 +73,7 @@ def test_flower_shows_the_workers_of_the_stack(home: Home, leadline: Call) -> No
         except requests.ConnectionError:
             return {}
 
-    wait_until(lambda: {name.partition(".")[0] for name in workers()} == set(QUEUES), "Flower sees all workers")
+    wait_until(lambda: {name.partition(".")[0] for name in workers()} == set(WORKERS), "Flower sees all workers")
     assert requests.get(f"{address}/api/workers", timeout=10).status_code == 401
     told = [Path(f"/proc/{pid}/cmdline").read_bytes() for pid in processes_in(home.path)]
     assert not any(access["password"].encode() in line for line in told)

@@ -18,7 +18,7 @@ from tests.support.flower import Flower, running_flower
 from tests.support.restricted_valkey import RestrictedValkey, restricted_valkey
 from tests.support.scraping import counted, discovered, scrape
 from tests.support.servers import fresh_database, without_driver
-from tests.support.stack import MODULES, ROOT, Stack, running_stack, wait_until
+from tests.support.stack import MODULES, ROOT, WORKERS, Stack, running_stack, wait_until
 
 pytest.importorskip("flower", reason="Flower is not installed")
 
@@ -44,7 +44,7 @@ def stack(postgres: str, template_database: str, users: RestrictedValkey, folder
     """The whole stack, each process with its figures on a free port."""
     with (
         fresh_database(postgres, template_database) as url,
-        running_stack(url, users.leadline, folder, LEADLINE_METRICS_PORT="0") as running,
+        running_stack(url, users.leadline, folder, LEADLINE_METRICS_PORT="0", LEADLINE_BROWSER="off") as running,
     ):
         yield running
 
@@ -53,7 +53,7 @@ def stack(postgres: str, template_database: str, users: RestrictedValkey, folder
 def flower(stack: Stack, users: RestrictedValkey, folder: Path) -> Iterator[Flower]:
     """A Flower that watches the stack under its own name."""
     with running_flower(users.flower, folder / "flower.log") as running:
-        wait_until(lambda: len(running.json("/api/workers?refresh=1")) == len(QUEUES), "Flower sees all workers")
+        wait_until(lambda: len(running.json("/api/workers?refresh=1")) == len(WORKERS), "Flower sees all workers")
         yield running
 
 
@@ -81,8 +81,8 @@ def scrape_all(folder: Path) -> dict[str, list[Sample]]:
 def test_flower_lists_all_workers(flower: Flower, run: dict[str, Any]) -> None:
     """One worker for each queue, under the names that attempts in the ledger carry."""
     workers = flower.json("/api/workers?refresh=1")
-    assert sorted(q["name"] for worker in workers.values() for q in worker["active_queues"]) == sorted(QUEUES)
-    assert all(name.partition(".")[0] in QUEUES for name in workers)
+    assert sorted(q["name"] for worker in workers.values() for q in worker["active_queues"]) == sorted(WORKERS)
+    assert all(name.partition(".")[0] in WORKERS for name in workers)
 
 
 def test_flower_shows_steps_by_kind(flower: Flower, run: dict[str, Any], stack: Stack) -> None:
@@ -96,7 +96,7 @@ def test_flower_shows_steps_by_kind(flower: Flower, run: dict[str, Any], stack: 
     wait_until(lambda: shown().items() >= done.items(), "Flower shows every step that is done")
     assert set(flower.json("/api/task/types")["task-types"]) <= set(KINDS)
     assert {name for _, name in done.items()} <= set(flower.json("/api/task/types")["task-types"])
-    assert flower.json("/api/queues/length")["active_queues"] == [{"name": q, "messages": 0} for q in sorted(QUEUES)]
+    assert flower.json("/api/queues/length")["active_queues"] == [{"name": q, "messages": 0} for q in sorted(WORKERS)]
 
 
 def test_flower_changes_nothing_and_asks_who_it_is(flower: Flower, run: dict[str, Any]) -> None:

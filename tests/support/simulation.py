@@ -23,6 +23,8 @@ class World:
     """Steps that end only when nothing else is left to happen but waiting."""
     untried: Callable[[NewStep], bool] = lambda step: False
     """Steps that no worker takes up before they end."""
+    scripted: Callable[[str], bool] = lambda source: False
+    """Pages that are nothing without a browser."""
     code: str = "broken"
     decisions: int = 1
     findings: int = 1
@@ -156,7 +158,9 @@ class Simulation:
                 "endpoint": "documents",
             }
             return {"actions": [{**action, "results": 5}] if more else []}
-        if step.kind in (StepKind.READ_SOURCE, StepKind.PARSE):
+        if step.kind is StepKind.PARSE and self.world.scripted(step.subject) and not step.key.endswith(":browser"):
+            return {"browser": {"source_id": step.subject}}
+        if step.kind in (StepKind.READ_SOURCE, StepKind.READ_IN_BROWSER, StepKind.PARSE):
             return {"next": {"source_id": step.subject}}
         if step.kind is StepKind.OUTLINE:
             return {"sections": ["s1", "s2"]}

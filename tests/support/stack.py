@@ -23,6 +23,8 @@ MODULES = {
     "synthesizer": "services.synthesizer.worker",
     "sweeper": "shared.sweeper_process",
 }
+WORKERS = ("planner", "fetcher", "extractor", "synthesizer")
+"""The processes that take steps."""
 DEADLINE_S = 60.0
 
 

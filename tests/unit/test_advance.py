@@ -22,7 +22,11 @@ def test_a_run_goes_from_question_to_report() -> None:
     run = Simulation(World())
     assert run.play() is RunStatus.COMPLETED
     assert run.view.stop_reason == "finished"
-    assert {s.kind for s in run.view.steps} == set(StepKind) - {StepKind.REVISE_PLAN, StepKind.REVERIFY}
+    assert {s.kind for s in run.view.steps} == set(StepKind) - {
+        StepKind.REVISE_PLAN,
+        StepKind.READ_IN_BROWSER,
+        StepKind.REVERIFY,
+    }
 
 
 @given(data=st.data(), candidates=st.integers(0, 6), decisions=st.integers(0, 9), questions=st.integers(1, 7))
@@ -208,3 +212,34 @@ def test_a_run_that_waits_too_long_for_a_person_expires(kind: RunKind, status: R
     change = advance(replace(view, wait_limit_s=100))
     assert (change.status, change.reason, change.stop_reason) == (RunStatus.CANCELLED, "expired", "expired")
     assert change.cancel == frozenset(StepKind)
+
+
+def test_a_page_that_needs_its_scripts_is_read_in_a_browser() -> None:
+    """Read, found empty, read in a browser, parsed again, extracted: each once, and one source of the budget."""
+    run = Simulation(World(scripted=lambda source: True))
+    assert run.play() is RunStatus.COMPLETED
+    subject = next(s.subject for s in run.view.steps if s.kind is StepKind.READ_IN_BROWSER)
+    keys = [s.key for s in run.view.steps if s.subject == subject]
+    assert keys == [
+        f"read_source:{subject}",
+        f"parse:{subject}",
+        f"read_in_browser:{subject}",
+        f"parse:{subject}:browser",
+        f"extract:{subject}",
+    ]
+    reads = [s for s in run.view.steps if s.kind is StepKind.READ_SOURCE]
+    assert run.view.usage.fetches == len(reads)
+
+
+def test_a_browser_that_is_not_there_holds_nobody_up() -> None:
+    """A page that no worker takes up is slow: after the straggler wait the run goes on without it."""
+    world = World(
+        scripted=lambda source: source.endswith("-0"),
+        slow=lambda step: step.kind is StepKind.READ_IN_BROWSER,
+        untried=lambda new: new.kind is StepKind.READ_IN_BROWSER,
+    )
+    run = Simulation(world)
+    assert run.play() is RunStatus.COMPLETED
+    left = [s.status for s in run.view.steps if s.kind is StepKind.READ_IN_BROWSER]
+    assert left
+    assert StepStatus.COMPLETED not in left

@@ -9,8 +9,11 @@ import pytest
 
 from services.extractor import handlers
 from services.extractor.handlers import Deps
+from shared.contracts.candidates import page_candidate
+from shared.contracts.snapshot import Parse
 from shared.domain.ids import OwnerId
 from shared.domain.states import StepKind
+from shared.domain.urls import parse_url
 from shared.ports.cpu import CpuLimitExceeded, CpuLimits, CpuTaskCrashed
 from tests.fakes.materials import MemorySnapshots, make_lease
 
@@ -24,6 +27,20 @@ class BrokenCpu:
     def run(self, function: Callable[..., Any], *args: object, limits: CpuLimits) -> Any:
         """Raise the error."""
         raise self._error
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+class Reads:
+    """Ends every task with the same parse and no snapshot."""
+
+    def __init__(self, parse: Parse) -> None:
+        self._parse = parse
+
+    def run(self, function: Callable[..., Any], *args: object, limits: CpuLimits) -> Any:
+        """Return it."""
+        return self._parse, None
 
     def close(self) -> None:
         """Do nothing."""
@@ -73,3 +90,34 @@ def test_a_limit_is_a_verdict_at_once() -> None:
     outcome = handlers.parse(deps(CpuLimitExceeded("memory")), LEASE)
     assert outcome.document is not None
     assert "more memory" in (outcome.document.parse.reason or "")
+
+
+SHELL = Parse(content_sha256="0" * 64, reader_version="2", status="thin_content", reason="The page needs JavaScript.")
+
+
+@pytest.mark.parametrize(
+    ("has_browser", "tier", "status", "asks"),
+    [
+        (True, "static", "thin_content", True),
+        (True, "browser", "thin_content", False),
+        (True, "static", "blocked", False),
+        (False, "static", "thin_content", False),
+    ],
+)
+def test_a_page_that_needs_its_scripts_goes_to_a_browser_once(
+    has_browser: bool, tier: str, status: str, asks: bool
+) -> None:
+    """Only what is thin, only where there is a browser, and not when a browser has read it already."""
+    source = page_candidate("run_1", parse_url("http://a.test/app"))
+    reads = Reads(SHELL.model_copy(update={"status": status}))
+    materials: Any = SimpleNamespace(facts=lambda run_id: None, source=lambda run_id, source_id: source)
+    unused: Any = SimpleNamespace()
+    given = Deps(materials, MemorySnapshots(), OneBlob(), unused, reads, unused, has_browser=has_browser)
+    lease = make_lease(StepKind.PARSE, "src", source_id="src", content_sha256="0" * 64, name="a", query="q", tier=tier)
+    outcome = handlers.parse(given, lease)
+    assert ("browser" in outcome.result) is asks
+    assert outcome.sources[0].status == ("blocked" if status == "blocked" else "unsupported")
+    if asks:
+        assert outcome.result["browser"]["url"] == "http://a.test/app"
+    if not has_browser:
+        assert "No browser is set up here" in (outcome.sources[0].reason or "")

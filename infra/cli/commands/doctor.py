@@ -23,6 +23,7 @@ from infra.standalone.home import Home
 from infra.standalone.info import StackInfo
 from infra.standalone.plan import PROJECT
 from infra.standalone.stack import running
+from shared.config.browser import find_browser
 from shared.config.settings import Settings
 from shared.config.version import project_version
 from shared.observability.targets import FOLDER, announced
@@ -71,6 +72,7 @@ def _checks() -> Iterator[Check]:
         yield Check("settings", False, str(error), "correct it or unset it")
         return
     yield Check("settings", True, "valid")
+    yield _browser(settings)
     info = running(Home(settings.home))
     yield _home(settings.home)
     yield _port(settings, info)
@@ -105,6 +107,19 @@ def _installed(name: str) -> bool:
     except importlib.metadata.PackageNotFoundError:
         return False
     return True
+
+
+def _browser(settings: Settings) -> Check:
+    """Tell whether pages that need JavaScript can be read; a stack without a browser is a whole one."""
+    found = find_browser(settings)
+    if found is not None:
+        return Check("browser", True, f"{found} reads pages that need JavaScript")
+    if settings.browser == "on":
+        return Check("browser", True, "a worker of its own reads pages that need JavaScript (LEADLINE_BROWSER=on)")
+    if settings.browser == "off":
+        return Check("browser", True, "turned off (LEADLINE_BROWSER=off): pages that need JavaScript are not read")
+    how = f"install Chromium and `{sys.executable} -m pip install 'playwright>=1.50,<2'`"
+    return Check("browser", True, f"none, so pages that need JavaScript are not read; to read them, {how}")
 
 
 def _home(home: Path) -> Check:

@@ -21,7 +21,7 @@ _GZIP_MAGIC = b"\x1f\x8b"
 _STEP = 1 << 20
 """What brotli is asked for at once: it may give twice as much."""
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
-_ZSTD_WINDOW = {zstd.DecompressionParameter.window_log_max: 23}
+_ZSTD_WINDOW: Mapping[int, int] = {zstd.DecompressionParameter.window_log_max: 23}
 """8 MiB, the largest window that the coding may ask a reader to keep."""
 
 
