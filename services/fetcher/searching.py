@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any, cast
 
-from services.fetcher.asking import BUSY, Asked, Asking, hits_of
+from services.fetcher.asking import BUSY, Asked, Asking, Caller, Watch, hits_of
 from services.fetcher.deps import Deps, SearchSeat
 from services.fetcher.found import Found
 from services.fetcher.ranking import Ranked, rank
@@ -39,9 +39,15 @@ def search_web(deps: Deps, lease: Lease, facts: RunFacts) -> dict[str, Any]:
     seats = [seat for seat in deps.desk.serving(query.endpoint) if seat.provider.covers(query)]
     if not seats:
         raise Permanent("no_search_provider", "No configured search provider has anything on the domains allowed.")
-    asked = [_ask(deps, lease, seat, query, policy) for seat in seats]
+    watch = Watch()
+    callers = [Caller(deps, lease, seat.provider.name, watch) for seat in seats]
+    asked = [_ask(Asking(caller, seat), seat, query, policy) for caller, seat in zip(callers, seats, strict=True)]
     _wait_or_raise(asked)
-    ranked = rank(deps, lease, query.text, _distinct([a.hits for a in asked], policy))
+    found = _distinct([a.hits for a in asked], policy)
+    ranking = deps.desk.ranking
+    if ranking is None or len(found) < 2:
+        return _answer(query, asked, Ranked.locally(found, query.text))
+    ranked = rank(Caller(deps, lease, ranking.reranker.name, watch), ranking, query.text, found)
     return _answer(query, asked, ranked)
 
 
@@ -105,9 +111,9 @@ def lanes_of(answer: Any) -> dict[str, tuple[Hit, ...]]:
     return {name: hits_of(hits) for name, hits in lanes.items()}
 
 
-def _ask(deps: Deps, lease: Lease, seat: SearchSeat, query: SearchQuery, policy: SourcePolicy) -> Asked:
+def _ask(asking: Asking, seat: SearchSeat, query: SearchQuery, policy: SourcePolicy) -> Asked:
     """Ask a provider; ask for a further page while our own filters leave too little of a page that had results."""
-    asking, total = Asking(deps, lease, seat), None
+    total = None
     for number in range(1, min(seat.provider.pages, MOST_PAGES) + 1):
         got = asking.page(replace(query, page=number))
         if total is not None and got.error is not None and got.error.code != BUSY:

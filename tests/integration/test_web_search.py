@@ -7,8 +7,14 @@ from typing import Any
 import pytest
 
 from services.fetcher import handlers
+from services.fetcher.asking import PATIENCE_S, Asking, Caller, Watch
+from services.fetcher.search.contract import SearchQuery
+from services.fetcher.search.searxng import SearXNG
 from shared.db.engine import Transactions
+from shared.db.sites import PATIENCE_S as PATIENCE_IN_PLACE_S
 from shared.domain.errors import Permanent, RateLimited, Transient
+from shared.domain.kinds import KINDS
+from shared.domain.states import StepKind
 from shared.ports.sites import Visitor
 from tests.support.search_apis import ENTRIES, KEY
 from tests.support.search_desk import SearchStage
@@ -150,6 +156,17 @@ def test_no_call_is_made_twice(desk: SearchStage) -> None:
     second = handlers.search(desk.deps(), lease)
     assert first == second
     assert (len(tavily.asked), len(exa.asked)) == (1, 1)
+
+
+def test_slow_providers_do_not_outlast_the_step(desk: SearchStage) -> None:
+    """A try whose calls took too long begins no further one: that is a wait, no failure, and nothing is lost."""
+    tavily, lease = desk.provider("tavily"), desk.claim(desk.run())
+    late = Asking(Caller(desk.deps(), lease, "tavily", Watch(-1.0)), desk.seats[0]).page(SearchQuery("depth"))
+    assert late.error is not None
+    assert (late.error.code, late.rows, tavily.asked) == ("site_busy", (), [])
+    got = Asking(Caller(desk.deps(), lease, "tavily", Watch()), desk.seats[0]).page(SearchQuery("depth"))
+    assert (got.error, len(got.hits)) == (None, 20)
+    assert PATIENCE_S + PATIENCE_IN_PLACE_S + SearXNG.limits.total_s < KINDS[StepKind.SEARCH].deadline_s
 
 
 def test_both_calls_of_pubmed_are_kept(desk: SearchStage) -> None:
