@@ -89,10 +89,13 @@ class Caller:
         fetch_id = digest_id("fch", self._lease.step_id, str(self._lease.epoch), self._name, str(number))
         return Row(fetch_id, self._deps.materials.now())
 
-    def rest(self, error: StepError) -> None:
-        """Let nobody ask a service that wants to be left alone."""
-        if isinstance(error, RateLimited) and error.code != BUSY:
+    def note(self, error: StepError | None) -> None:
+        """Tell all workers what became of a call; nobody is to ask a service that wants to be left alone."""
+        if isinstance(error, RateLimited):
+            if error.code == BUSY:
+                return
             self._deps.web.slots.penalise(self.slot, min(error.after_s, MAX_REST_S))
+        self._deps.states.note(self._name, error.code if error is not None else None)
 
     def _key(self, what: tuple[str | int, ...]) -> str:
         return sha256_hex(json.dumps([self._name, *what]).encode())
@@ -169,8 +172,9 @@ class Asking:
             found = provider.read(fetched, query)
         except StepError as error:
             told = self._unreachable(error) if fetched is None else error
-            self._caller.rest(told)
+            self._caller.note(told)
             return Call(row.of(request, fetched, told.detail, told.code), error=told)
+        self._caller.note(None)
         if isinstance(found, tuple):
             detail = f"{provider.label} found {len(found)} for “{provider.words(query)}”."
             return Call(row.of(request, fetched, detail), {"hits": [asdict(hit) for hit in found]})

@@ -9,6 +9,7 @@ from services.fetcher.search.reranking import Reranker
 from shared.domain.search import serving
 from shared.ports.ledger import Receipts
 from shared.ports.materials import Blobs, DocumentIndex, Materials
+from shared.ports.services import NO_STATES, ServiceStates
 from shared.ports.sites import RobotsCache, SiteSlots
 
 
@@ -67,3 +68,4 @@ class Deps:
     web: Web
     desk: SearchDesk | None = None
     """None when no provider for the web is configured."""
+    states: ServiceStates = NO_STATES

@@ -45,10 +45,11 @@ def rank(caller: Caller, seat: RankingSeat, query: str, found: Sequence[Chosen])
     except StepError as error:
         if error.code == BUSY:
             raise
-        caller.rest(error)
+        caller.note(error)
         row = row_of.of(request, fetched, error.detail, error.code)
         result = Ranked(None, PROVIDERS_ORDER, error.detail, (row,))
     else:
+        caller.note(None)
         row = row_of.of(request, fetched, f"{seat.reranker.label} ranked {len(texts)}.")
         named = {c.key: score for c, score in zip(found, scores, strict=False)}
         result = Ranked(named, seat.reranker.name, None, (row,))

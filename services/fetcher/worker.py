@@ -10,7 +10,7 @@ def _deps(parts: WorkerParts) -> Deps:
     storage = parts.storage
     web = open_web(parts.settings, storage.sites, storage.robots)
     desk = open_desk(parts.settings)
-    return Deps(storage.materials, storage.index, storage.receipts, storage.blobs, web, desk)
+    return Deps(storage.materials, storage.index, storage.receipts, storage.blobs, web, desk, storage.services)
 
 
 if __name__ == "__main__":

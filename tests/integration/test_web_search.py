@@ -158,6 +158,26 @@ def test_no_call_is_made_twice(desk: SearchStage) -> None:
     assert (len(tavily.asked), len(exa.asked)) == (1, 1)
 
 
+def test_what_became_of_the_last_call_is_known(desk: SearchStage) -> None:
+    """Each service's last answer or failure is kept for everybody; waiting for a turn is neither."""
+    desk.provider("tavily").reply = Reply("{}", 402)
+    exa = desk.provider("exa")
+    desk.attempt(desk.run())
+    states = desk.deps().states
+    assert {name: state.failure for name, state in states.all().items()} == {
+        "tavily": "search_out_of_credit",
+        "exa": None,
+    }
+    before = states.all()["exa"].asked_at
+    exa.reply = Reply("{}", 500)
+    desk.seats = desk.seats[1:]
+    with pytest.raises(Transient):
+        desk.attempt(desk.run())
+    after = states.all()["exa"]
+    assert after.failure == "search_failed"
+    assert after.asked_at > before
+
+
 def test_slow_providers_do_not_outlast_the_step(desk: SearchStage) -> None:
     """A try whose calls took too long begins no further one: that is a wait, no failure, and nothing is lost."""
     tavily, lease = desk.provider("tavily"), desk.claim(desk.run())
