@@ -26,6 +26,7 @@ from shared.db.materials import PostgresMaterials
 from shared.db.model_calls import PostgresCallBook
 from shared.db.read_model import PostgresReadModel
 from shared.db.receipts import PostgresReceipts
+from shared.db.services import PostgresServiceStates
 from shared.db.sites import PostgresRobots, PostgresSites
 from shared.db.sweep import PostgresSweep
 from shared.domain.errors import LeadlineError
@@ -70,6 +71,7 @@ class Storage:
     receipts: PostgresReceipts
     sites: PostgresSites
     robots: PostgresRobots
+    services: PostgresServiceStates
     materials: PostgresMaterials
     snapshots: PostgresSnapshots
     blobs: PostgresBlobs
@@ -124,6 +126,7 @@ def open_storage(settings: Settings, pool_size: int, patience_s: float = PATIENC
         receipts=PostgresReceipts(transactions),
         sites=PostgresSites(transactions),
         robots=PostgresRobots(transactions),
+        services=PostgresServiceStates(transactions),
         materials=PostgresMaterials(transactions),
         snapshots=PostgresSnapshots(transactions),
         blobs=PostgresBlobs(transactions),

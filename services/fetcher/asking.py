@@ -28,6 +28,25 @@ BUSY = "site_busy"
 """The code of the error by which a step waits for its turn at a provider; that is no try."""
 
 
+PATIENCE_S = 24.0
+"""No call begins later than this in a try of a step: the slowest one still ends before the step's own deadline."""
+
+GOES_ON_S = 0.2
+"""After how long a step goes on whose calls took too long for one try."""
+
+
+class Watch:
+    """How long a try of a step has been making calls."""
+
+    def __init__(self, patience_s: float = PATIENCE_S) -> None:
+        self._end = time.monotonic() + patience_s
+
+    def check(self) -> None:
+        """Raise `RateLimited` when no further call may begin; what the calls before gave is kept."""
+        if time.monotonic() > self._end:
+            raise RateLimited(BUSY, "The services asked before took long; the search goes on.", GOES_ON_S)
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
     """A call at a service outside: its row in the fetch log, and what it gave or why it gave nothing."""
@@ -40,8 +59,8 @@ class Call:
 class Caller:
     """Makes the calls of one service within a step; ``name`` is that of the service, with its own slot."""
 
-    def __init__(self, deps: Deps, lease: Lease, name: str) -> None:
-        self._deps, self._lease, self._name = deps, lease, name
+    def __init__(self, deps: Deps, lease: Lease, name: str, watch: Watch) -> None:
+        self._deps, self._lease, self._name, self._watch = deps, lease, name, watch
 
     @property
     def slot(self) -> str:
@@ -49,7 +68,11 @@ class Caller:
         return f"search:{self._name}"
 
     def gate(self, delay_s: float) -> SiteVisit:
-        """Return the gate of a call: the service's slot, with its own delay if that is longer than ours."""
+        """Return the gate of a call: the service's slot, with its own delay if that is longer than ours.
+
+        Raises `RateLimited` when it is too late for a call in this try.
+        """
+        self._watch.check()
         web = replace(self._deps.web, delay_s=max(self._deps.web.delay_s, delay_s))
         return SiteVisit(web, Visitor(self._lease.step_id, self._lease.token), slot=self.slot)
 
@@ -66,10 +89,13 @@ class Caller:
         fetch_id = digest_id("fch", self._lease.step_id, str(self._lease.epoch), self._name, str(number))
         return Row(fetch_id, self._deps.materials.now())
 
-    def rest(self, error: StepError) -> None:
-        """Let nobody ask a service that wants to be left alone."""
-        if isinstance(error, RateLimited) and error.code != BUSY:
+    def note(self, error: StepError | None) -> None:
+        """Tell all workers what became of a call; nobody is to ask a service that wants to be left alone."""
+        if isinstance(error, RateLimited):
+            if error.code == BUSY:
+                return
             self._deps.web.slots.penalise(self.slot, min(error.after_s, MAX_REST_S))
+        self._deps.states.note(self._name, error.code if error is not None else None)
 
     def _key(self, what: tuple[str | int, ...]) -> str:
         return sha256_hex(json.dumps([self._name, *what]).encode())
@@ -113,8 +139,8 @@ class Asked:
 class Asking:
     """One provider and the query of a step."""
 
-    def __init__(self, deps: Deps, lease: Lease, seat: SearchSeat) -> None:
-        self._caller, self._seat = Caller(deps, lease, seat.provider.name), seat
+    def __init__(self, caller: Caller, seat: SearchSeat) -> None:
+        self._caller, self._seat = caller, seat
 
     def page(self, query: SearchQuery) -> Asked:
         """Return what one page of results gave. While the provider is busy the error says so, and nothing is lost."""
@@ -146,8 +172,9 @@ class Asking:
             found = provider.read(fetched, query)
         except StepError as error:
             told = self._unreachable(error) if fetched is None else error
-            self._caller.rest(told)
+            self._caller.note(told)
             return Call(row.of(request, fetched, told.detail, told.code), error=told)
+        self._caller.note(None)
         if isinstance(found, tuple):
             detail = f"{provider.label} found {len(found)} for “{provider.words(query)}”."
             return Call(row.of(request, fetched, detail), {"hits": [asdict(hit) for hit in found]})

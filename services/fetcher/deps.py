@@ -10,6 +10,7 @@ from services.fetcher.search.reranking import Reranker
 from shared.domain.search import serving
 from shared.ports.ledger import Receipts
 from shared.ports.materials import Blobs, DocumentIndex, Materials
+from shared.ports.services import NO_STATES, ServiceStates
 from shared.ports.sites import RobotsCache, SiteSlots
 
 
@@ -70,3 +71,4 @@ class Deps:
     """None when no provider for the web is configured."""
     browser: Browser | None = None
     """None where pages are not read in a browser."""
+    states: ServiceStates = NO_STATES

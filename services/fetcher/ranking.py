@@ -4,12 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from services.fetcher.asking import BUSY, Caller
-from services.fetcher.deps import Deps
+from services.fetcher.deps import RankingSeat
 from services.fetcher.search.choosing import Chosen, Scores, local_scores
 from services.fetcher.search.reranking import MOST_TEXTS
 from shared.contracts.evidence import Fetch
 from shared.domain.errors import StepError
-from shared.ports.ledger import Lease
 
 LOCAL = "leadline"
 PROVIDERS_ORDER = "providers"
@@ -30,15 +29,11 @@ class Ranked:
         return cls(local_scores(found, query), LOCAL)
 
 
-def rank(deps: Deps, lease: Lease, query: str, found: Sequence[Chosen]) -> Ranked:
-    """Rank hits for the query that found them. A reranker is asked once: whatever it answers, the search goes on.
+def rank(caller: Caller, seat: RankingSeat, query: str, found: Sequence[Chosen]) -> Ranked:
+    """Have hits ranked for the query that found them. The reranker is asked once, and nothing it answers ends a search.
 
     Raises `RateLimited` while it is being asked by others.
     """
-    seat = deps.desk.ranking if deps.desk is not None else None
-    if seat is None or len(found) < 2:
-        return Ranked.locally(found, query)
-    caller = Caller(deps, lease, seat.reranker.name)
     kept, texts = caller.find("rerank"), [c.text for c in found[:MOST_TEXTS]]
     if kept is not None:
         row = Fetch.model_validate(kept["row"])
@@ -50,10 +45,11 @@ def rank(deps: Deps, lease: Lease, query: str, found: Sequence[Chosen]) -> Ranke
     except StepError as error:
         if error.code == BUSY:
             raise
-        caller.rest(error)
+        caller.note(error)
         row = row_of.of(request, fetched, error.detail, error.code)
         result = Ranked(None, PROVIDERS_ORDER, error.detail, (row,))
     else:
+        caller.note(None)
         row = row_of.of(request, fetched, f"{seat.reranker.label} ranked {len(texts)}.")
         named = {c.key: score for c, score in zip(found, scores, strict=False)}
         result = Ranked(named, seat.reranker.name, None, (row,))

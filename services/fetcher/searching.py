@@ -1,10 +1,10 @@
 """Searching the web for a step: the providers of its endpoint asked in turn, the best hits as candidates."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, cast
 
-from services.fetcher.asking import BUSY, Asked, Asking, hits_of
+from services.fetcher.asking import BUSY, Asked, Asking, Caller, Watch, hits_of
 from services.fetcher.deps import Deps, SearchSeat
 from services.fetcher.found import Found
 from services.fetcher.ranking import Ranked, rank
@@ -21,6 +21,9 @@ from shared.ports.materials import RunFacts
 
 MOST_PAGES = 2
 """Further pages are asked for only when Leadline's own filters left too little of the first."""
+
+LEAST_RESULTS = 20
+"""How many results are asked for at least: ranking is worth the more, the more there is to choose from."""
 
 LONGEST_REST_S = 600.0
 """A provider that asks for a longer rest is not waited for."""
@@ -39,9 +42,16 @@ def search_web(deps: Deps, lease: Lease, facts: RunFacts) -> dict[str, Any]:
     seats = [seat for seat in deps.desk.serving(query.endpoint) if seat.provider.covers(query)]
     if not seats:
         raise Permanent("no_search_provider", "No configured search provider has anything on the domains allowed.")
-    asked = [_ask(deps, lease, seat, query, policy) for seat in seats]
+    watch = Watch()
+    callers = [Caller(deps, lease, seat.provider.name, watch) for seat in seats]
+    enough = _Enough(policy, int(lease.inputs["results"]))
+    asked = [_ask(Asking(caller, seat), seat, query, enough) for caller, seat in zip(callers, seats, strict=True)]
     _wait_or_raise(asked)
-    ranked = rank(deps, lease, query.text, _distinct([a.hits for a in asked], policy))
+    found = _distinct([a.hits for a in asked], policy)
+    ranking = deps.desk.ranking
+    if ranking is None or len(found) < 2:
+        return _answer(query, asked, Ranked.locally(found, query.text))
+    ranked = rank(Caller(deps, lease, ranking.reranker.name, watch), ranking, query.text, found)
     return _answer(query, asked, ranked)
 
 
@@ -76,7 +86,7 @@ def query_of(lease: Lease, facts: RunFacts) -> SearchQuery:
         excluded=policy.web.excluded_domains,
         since=policy.published.since,
         until=policy.published.to,
-        results=max(int(lease.inputs["results"]), 10),
+        results=max(int(lease.inputs["results"]), LEAST_RESULTS),
     )
 
 
@@ -105,16 +115,28 @@ def lanes_of(answer: Any) -> dict[str, tuple[Hit, ...]]:
     return {name: hits_of(hits) for name, hits in lanes.items()}
 
 
-def _ask(deps: Deps, lease: Lease, seat: SearchSeat, query: SearchQuery, policy: SourcePolicy) -> Asked:
+@dataclass(frozen=True, slots=True)
+class _Enough:
+    """When no further page is needed: nothing was filtered out, or as much as is wanted is left."""
+
+    policy: SourcePolicy
+    wanted: int
+
+    def of(self, hits: tuple[Hit, ...]) -> bool:
+        """Tell whether these hits are enough."""
+        left = len(allowed(hits, self.policy))
+        return left == len(hits) or left >= self.wanted
+
+
+def _ask(asking: Asking, seat: SearchSeat, query: SearchQuery, enough: _Enough) -> Asked:
     """Ask a provider; ask for a further page while our own filters leave too little of a page that had results."""
-    asking, total = Asking(deps, lease, seat), None
+    total = None
     for number in range(1, min(seat.provider.pages, MOST_PAGES) + 1):
         got = asking.page(replace(query, page=number))
         if total is not None and got.error is not None and got.error.code != BUSY:
             return _joined(total, got)  # what the first page gave is enough
         total = got if total is None else _joined(total, got)
-        left = allowed(total.hits, policy)
-        if got.error is not None or not got.hits or len(left) == len(total.hits) or len(left) >= query.results:
+        if got.error is not None or not got.hits or enough.of(total.hits):
             return total
     if total is None:
         raise AssertionError("every provider has a page")

@@ -25,6 +25,7 @@ def make_deps(parts: WorkerParts) -> Deps:
         blobs=storage.blobs,
         web=open_web(parts.settings, storage.sites, storage.robots),
         desk=open_desk(parts.settings),
+        states=storage.services,
         browser=open_browser(parts.settings, program) if program is not None else None,
     )
 

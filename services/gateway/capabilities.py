@@ -1,5 +1,6 @@
-"""What the gateway is configured for, from its settings and limits; nothing is asked whether it answers."""
+"""What the gateway is configured for, from its settings and limits, and how the services outside answered last."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import get_args
 
@@ -17,6 +18,7 @@ from shared.contracts.capabilities import (
 from shared.contracts.runs import WebMode
 from shared.domain.budget import OPERATOR_MAXIMA, TIERS, told
 from shared.domain.search import PROVIDERS, RERANKERS, ServiceFacts
+from shared.ports.services import ServiceState
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,7 @@ def capabilities(deps: Deps) -> Capabilities:
                 lacks=None if deps.has_model else MODEL_LACKS,
             ),
         ),
-        web=_web(configured),
+        web=_web(configured, _states(deps)),
         documents=DocumentOffer(
             media_types=tuple(kind.media_type for kind in FILE_KINDS),
             largest_bytes=limits.max_document_bytes,
@@ -75,24 +77,41 @@ def capabilities(deps: Deps) -> Capabilities:
     )
 
 
-def _web(configured: Configured) -> WebOffer:
-    services = [_service(name, facts, name in configured.search_providers) for name, facts in PROVIDERS.items()]
-    services += [_service(name, facts, name == configured.reranker) for name, facts in RERANKERS.items()]
+def _states(deps: Deps) -> Mapping[str, ServiceState]:
+    """Return how the services answered last; what is configured can be told without the database too."""
+    try:
+        return deps.services.all()
+    except deps.outages:
+        return {}
+
+
+def _web(configured: Configured, states: Mapping[str, ServiceState]) -> WebOffer:
+    asked = {*configured.search_providers, configured.reranker}
+    services = {**PROVIDERS, **RERANKERS}
     return WebOffer(
         search_providers=configured.search_providers,
         reranker=configured.reranker,
-        services=tuple(services),
+        services=tuple(
+            _service(name, facts, states.get(name)) if name in asked else _missing(name, facts)
+            for name, facts in services.items()
+        ),
         modes=get_args(WebMode),
         browser=configured.has_browser,
     )
 
 
-def _service(name: str, facts: ServiceFacts, configured: bool) -> ServiceOffer:
-    needs = facts.setting or f"LEADLINE_SEARCH={name}"
+def _service(name: str, facts: ServiceFacts, state: ServiceState | None) -> ServiceOffer:
     return ServiceOffer(
         name=name,
         label=facts.label,
-        configured=configured,
+        configured=True,
         endpoints=facts.endpoints,
-        lacks=None if configured else f"Set {needs}.",
+        answers=None if state is None else state.failure is None,
+        asked_at=None if state is None else state.asked_at,
+        failure=None if state is None else state.failure,
     )
+
+
+def _missing(name: str, facts: ServiceFacts) -> ServiceOffer:
+    lacks = f"Set {facts.setting or f'LEADLINE_SEARCH={name}'}."
+    return ServiceOffer(name=name, label=facts.label, configured=False, endpoints=facts.endpoints, lacks=lacks)

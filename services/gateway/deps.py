@@ -7,6 +7,7 @@ from shared.domain.ids import LOCAL_OWNER, OwnerId
 from shared.ports.gateway import Controls, ReadModel
 from shared.ports.keys import Keys
 from shared.ports.observer import NO_FIGURES, UNOBSERVED, Exposition, Observer
+from shared.ports.services import NO_STATES, ServiceStates
 from shared.ports.watch import Signals, Watch
 
 
@@ -59,6 +60,8 @@ class Deps:
     keys: Keys | None = None
     """Whose key is whose; None: everybody is the local owner."""
     configured: Configured = Configured()
+    services: ServiceStates = NO_STATES
+    """How the search providers and the reranker answered last."""
     has_model: bool = False
     """Whether a model is configured, so that the engine `llm` can answer."""
     loopback_only: bool = True

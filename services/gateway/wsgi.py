@@ -50,6 +50,7 @@ def application() -> Flask:
         keys=parts.keys if needs_keys(settings.auth, settings.gateway_host) else None,
         limits=limits_of(settings),
         configured=configured_by(settings),
+        services=parts.storage.services,
         has_model=bool(settings.model_names()),
         loopback_only=is_loopback(settings.gateway_host),
         outages=(DatabaseUnreachable, StorageFull),

@@ -1,5 +1,7 @@
 """What an installation is configured for. It tells what is set up, and does not promise that it answers."""
 
+from datetime import datetime
+
 from pydantic import Field
 
 from shared.contracts.base import Contract
@@ -16,13 +18,20 @@ class EngineOffer(Contract):
 
 
 class ServiceOffer(Contract):
-    """A search provider or reranker; ``lacks`` names the setting that it needs before it can be asked."""
+    """A search provider or reranker; ``lacks`` names the setting that it needs before it can be asked.
+
+    ``answers`` tells whether the last call at it, made at ``asked_at``, was answered, and ``failure`` the code of the
+    error if not; all None as long as no run has asked it.
+    """
 
     name: str
     label: str
     configured: bool
     endpoints: tuple[str, ...] = ()
     lacks: str | None = None
+    answers: bool | None = None
+    asked_at: datetime | None = None
+    failure: str | None = None
 
 
 class WebOffer(Contract):

@@ -6,7 +6,7 @@ from sqlalchemy.orm import Session
 
 from shared.domain.errors import LeadlineError
 
-REVISION = "0004"
+REVISION = "0010"
 
 
 class SchemaBehind(LeadlineError):

@@ -454,6 +454,15 @@ class SiteRow(Base):
     """How long the last visit took; those that wait are lined up at this distance if it is over the delay."""
 
 
+class ServiceRow(Base):
+    """What became of the last call at a search provider or reranker; ``failure`` is None when it answered."""
+
+    __tablename__ = "services"
+    name: Mapped[str] = mapped_column(primary_key=True)
+    asked_at: Mapped[datetime] = mapped_column(server_default=NOW)
+    failure: Mapped[str | None]
+
+
 class SiteWaitRow(Base):
     """A step's place in the line for a site: when it is to come back."""
 

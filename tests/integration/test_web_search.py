@@ -7,8 +7,15 @@ from typing import Any
 import pytest
 
 from services.fetcher import handlers
+from services.fetcher.asking import PATIENCE_S, Asking, Caller, Watch
+from services.fetcher.search.contract import SearchQuery
+from services.fetcher.search.searxng import SearXNG
+from services.fetcher.searching import pages_found
 from shared.db.engine import Transactions
+from shared.db.sites import PATIENCE_S as PATIENCE_IN_PLACE_S
 from shared.domain.errors import Permanent, RateLimited, Transient
+from shared.domain.kinds import KINDS
+from shared.domain.states import StepKind
 from shared.ports.sites import Visitor
 from tests.support.search_apis import ENTRIES, KEY
 from tests.support.search_desk import SearchStage
@@ -54,9 +61,9 @@ def test_providers_are_merged_with_a_floor(desk: SearchStage) -> None:
     assert sum("wikipedia.org" in url for url in urls) >= 3
     assert sum(".test" in url for url in urls) >= 3
     told = outcome.result["providers"]
-    assert {name: row["found"] for name, row in told.items()} == {"tavily": 10, "wikipedia": 10}
+    assert {name: row["found"] for name, row in told.items()} == {"tavily": 20, "wikipedia": 20}
     assert sum(row["kept"] for row in told.values()) == 8
-    assert (outcome.result["found"], outcome.result["kept"], outcome.result["ranked_by"]) == (20, 8, "leadline")
+    assert (outcome.result["found"], outcome.result["kept"], outcome.result["ranked_by"]) == (40, 8, "leadline")
     assert any("/7" in url or "_7" in url for url in urls[:2])  # the words of the query, not the provider's order
 
 
@@ -152,6 +159,48 @@ def test_no_call_is_made_twice(desk: SearchStage) -> None:
     assert (len(tavily.asked), len(exa.asked)) == (1, 1)
 
 
+def test_what_became_of_the_last_call_is_known(desk: SearchStage) -> None:
+    """Each service's last answer or failure is kept for everybody; waiting for a turn is neither."""
+    desk.provider("tavily").reply = Reply("{}", 402)
+    exa = desk.provider("exa")
+    desk.attempt(desk.run())
+    states = desk.deps().states
+    assert {name: state.failure for name, state in states.all().items()} == {
+        "tavily": "search_out_of_credit",
+        "exa": None,
+    }
+    before = states.all()["exa"].asked_at
+    exa.reply = Reply("{}", 500)
+    desk.seats = desk.seats[1:]
+    with pytest.raises(Transient):
+        desk.attempt(desk.run())
+    after = states.all()["exa"]
+    assert after.failure == "search_failed"
+    assert after.asked_at > before
+
+
+def test_answers_of_the_version_before_are_read(desk: SearchStage) -> None:
+    """A receipt that an older worker kept gives the same candidates, ranked now."""
+    run_id = desk.run()
+    lease, facts = desk.claim(run_id), desk.stage.materials.facts(run_id)
+    kept = [{"url": e.url, "title": e.title, "snippet": e.snippet, "published": e.date} for e in ENTRIES[:9]]
+    found = pages_found({"hits": kept}, lease, facts)
+    assert len(found.sources) == 9
+    assert found.sources[0].url == ENTRIES[6].url
+    assert (found.sources[0].published_at, found.rows, found.remarks) == (ENTRIES[6].date, (), ())
+
+
+def test_slow_providers_do_not_outlast_the_step(desk: SearchStage) -> None:
+    """A try whose calls took too long begins no further one: that is a wait, no failure, and nothing is lost."""
+    tavily, lease = desk.provider("tavily"), desk.claim(desk.run())
+    late = Asking(Caller(desk.deps(), lease, "tavily", Watch(-1.0)), desk.seats[0]).page(SearchQuery("depth"))
+    assert late.error is not None
+    assert (late.error.code, late.rows, tavily.asked) == ("site_busy", (), [])
+    got = Asking(Caller(desk.deps(), lease, "tavily", Watch()), desk.seats[0]).page(SearchQuery("depth"))
+    assert (got.error, len(got.hits)) == (None, 20)
+    assert PATIENCE_S + PATIENCE_IN_PLACE_S + SearXNG.limits.total_s < KINDS[StepKind.SEARCH].deadline_s
+
+
 def test_both_calls_of_pubmed_are_kept(desk: SearchStage) -> None:
     """Between its two calls a step may have to wait; then it goes on with the second."""
     pubmed = desk.provider("pubmed")
@@ -198,7 +247,7 @@ def test_calls_are_in_the_fetch_log_without_the_key(desk: SearchStage) -> None:
     desk.attempt(run_id)
     rows = desk.stage.materials.fetches(run_id)
     assert {(row.tier, row.status, row.source_id, row.content_sha256) for row in rows} == {("api", 200, None, None)}
-    assert all(row.detail and "found 10" in row.detail for row in rows)
+    assert all(row.detail and "found 20" in row.detail for row in rows)
     everything = [row.model_dump_json() for row in rows]
     for table in ("receipts", "steps", "events", "fetches", "attempts"):
         everything += [str(row) for row in desk.stage.rows(f"select * from {table}")]
@@ -239,7 +288,7 @@ def test_a_reranker_orders_what_was_found(desk: SearchStage, site: Site, name: s
     lease = desk.claim(run_id)
     outcome = handlers.search(desk.deps(), lease)
     assert handlers.search(desk.deps(), lease) == outcome
-    assert [found.source.url for found in outcome.found] == [e.url for e in ENTRIES[9:5:-1]]
+    assert [found.source.url for found in outcome.found] == [e.url for e in ENTRIES[19:15:-1]]
     assert outcome.result["ranked_by"] == name
     assert len(posted) == 1
     assert posted[0]["query"] == "How deep is basin 7?"

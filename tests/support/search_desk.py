@@ -14,6 +14,7 @@ from services.fetcher.web import WayOut, fetch
 from shared.contracts.plan import Plan, PlannedSection, Question, SearchTask
 from shared.contracts.runs import CreateRun, SourcePolicy
 from shared.db.controls import PostgresControls
+from shared.db.services import PostgresServiceStates
 from shared.db.sites import PostgresRobots, PostgresSites
 from shared.domain.errors import StepError
 from shared.domain.ids import LOCAL_OWNER, RunId, StepId
@@ -58,7 +59,8 @@ class SearchStage:
         slots, robots = PostgresSites(stage.transactions), PostgresRobots(stage.transactions)
         web = Web(_no_pages, slots, robots, "Leadline", self.delay_s, self.slept.append)
         desk = SearchDesk(tuple(self.seats), self.ranking) if self.seats else None
-        return Deps(stage.materials, stage.index, stage.receipts, stage.blobs, web, desk)
+        states = PostgresServiceStates(stage.transactions)
+        return Deps(stage.materials, stage.index, stage.receipts, stage.blobs, web, desk, states)
 
     def run(
         self, endpoint: str = "web", query: str = "How deep is basin 7?", results: int = 10, **policy: Any

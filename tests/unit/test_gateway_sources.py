@@ -1,6 +1,7 @@
 """Single sources with their evidence and text, and what the installation offers."""
 
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 from flask.testing import FlaskClient
@@ -12,6 +13,7 @@ from services.gateway.deps import Configured, Limits
 from shared.contracts.runs import CreateRun
 from shared.domain.budget import TIERS, Depth
 from shared.domain.ids import LOCAL_OWNER, OwnerId
+from shared.ports.services import ServiceState
 from tests.factories.research import make_document, make_evidence, make_snapshot, make_source
 from tests.fakes.gateway import Desk, fake_deps
 
@@ -100,6 +102,44 @@ def test_capabilities_name_models_and_providers() -> None:
     assert services["searxng"]["endpoints"] == ["web", "news", "scholar"]
     assert services["tavily"]["lacks"] == "Set TAVILY_API_KEY."
     assert services["arxiv"]["lacks"] == "Set LEADLINE_SEARCH=arxiv."
+
+
+class Answered:
+    """What the services did last: SearXNG answered, Jina did not."""
+
+    def note(self, name: str, failure: str | None) -> None:
+        """Take nothing."""
+
+    def all(self) -> dict[str, ServiceState]:
+        """Return both."""
+        at = datetime(2026, 1, 2, tzinfo=UTC)
+        return {"searxng": ServiceState(at, None), "jina": ServiceState(at, "search_key"), "exa": ServiceState(at, "x")}
+
+
+class Away(Answered):
+    """A database that is away."""
+
+    def all(self) -> dict[str, ServiceState]:
+        """Raise."""
+        raise ConnectionError
+
+
+def test_capabilities_tell_whether_services_answered() -> None:
+    """The last call at each that is configured is told; a database that is away hides no more than that."""
+    configured = Configured("1.2", {}, ("searxng", "tavily"), "jina")
+    deps = replace(fake_deps(Desk()), configured=configured, services=Answered(), outages=(ConnectionError,))
+    rows = {
+        row["name"]: row for row in create_app(deps).test_client().get("/api/v1/capabilities").json["web"]["services"]
+    }
+    assert {name: rows[name]["answers"] for name in ("searxng", "tavily", "jina", "exa")} == {
+        "searxng": True,
+        "tavily": None,
+        "jina": False,
+        "exa": None,
+    }
+    assert (rows["jina"]["failure"], rows["jina"]["asked_at"]) == ("search_key", "2026-01-02T00:00:00Z")
+    away = create_app(replace(deps, services=Away())).test_client().get("/api/v1/capabilities").json
+    assert {row["answers"] for row in away["web"]["services"]} == {None}
 
 
 def test_what_is_said_to_be_readable_is_what_is_read() -> None:
