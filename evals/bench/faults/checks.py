@@ -44,7 +44,7 @@ def duplicate_effects(connection: Connection) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """A call that has a receipt: where the site sees it, when the receipt was kept, and how often its step was tried."""
+    """A call that has a receipt: when that was kept, and how often the step was tried."""
 
     kept: float
     tries: int

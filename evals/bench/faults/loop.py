@@ -1,6 +1,6 @@
 """One loop: the inputs undisturbed, the same inputs while everything dies, and what differs."""
 
-import statistics
+import math
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -11,8 +11,9 @@ from typing import Any
 from sqlalchemy import Connection, Engine, create_engine, text
 
 from evals.bench.faults.checks import duplicate_effects, impolite, repeated_calls, unfinished
-from evals.bench.faults.monkey import Killed, Monkey
+from evals.bench.faults.monkey import Monkey
 from evals.bench.faults.sameness import normal_form
+from evals.bench.faults.takeover import measure_takeover, takeovers
 from evals.bench.faults.work import FINAL, Clients, Job, inputs, jobs
 from evals.bench.faults.world import LEASE_S, World, running_world
 from tests.support.invariants import broken_invariants
@@ -20,8 +21,8 @@ from tests.support.invariants import broken_invariants
 POSTED_WITHIN = 0.7
 """The part of the time within which runs are posted."""
 
-CALM_S = 300.0
-"""How long runs may take to end once everything is left alone."""
+SLOW_RUNS = 6
+"""Runs during which the takeover is measured."""
 
 POLL_S = 0.5
 SHOWN = 400
@@ -37,6 +38,10 @@ class Plan:
     seed: int = 1
     shapes: int | None = None
     """How many of the inputs are used; all of them unless said."""
+    takeover: bool = True
+    """Whether the takeover after a kill is measured afterwards."""
+    calm_s: float = 300.0
+    """How long runs may take to end once everything is left alone."""
 
 
 @dataclass
@@ -47,6 +52,9 @@ class Outcome:
     counts: dict[str, int] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     takeovers: list[float] = field(default_factory=list)
+    """Seconds from the kill of a worker until a step of it ran elsewhere, with nothing else going wrong."""
+    hurried: list[float] = field(default_factory=list)
+    """The same while everything died: workers that would take over die too, and wake-ups get lost."""
     attempts: dict[str, int] = field(default_factory=dict)
     broken: dict[str, list[str]] = field(default_factory=dict)
 
@@ -57,42 +65,47 @@ class Outcome:
 
     def as_data(self) -> dict[str, Any]:
         """Return it for JSON."""
-        return {**asdict(self), "takeover_median_s": self.median_s, "takeover_p95_s": self.p95_s}
-
-    @property
-    def median_s(self) -> float | None:
-        """The median seconds from a kill until the step of the killed process runs elsewhere."""
-        return statistics.median(self.takeovers) if self.takeovers else None
+        return {**asdict(self), "takeover_p95_s": self.p95_s}
 
     @property
     def p95_s(self) -> float | None:
-        """Their 95th percentile."""
-        return sorted(self.takeovers)[int(0.95 * (len(self.takeovers) - 1))] if self.takeovers else None
+        """The 95th percentile of the takeovers."""
+        return p95(self.takeovers) if self.takeovers else None
+
+
+def p95(seconds: Sequence[float]) -> float:
+    """Return the 95th percentile, by nearest rank."""
+    return sorted(seconds)[math.ceil(0.95 * len(seconds)) - 1]
 
 
 def run_loop(plan: Plan, folder: Path) -> Outcome:
     """Run a loop in a fresh world below ``folder``."""
     shapes = len(inputs()) if plan.shapes is None else plan.shapes
-    quiet, hurt = jobs(1, shapes), jobs(shapes + 1, plan.runs)
-    hurt = [Job(job.number, *inputs()[n % shapes]) for n, job in enumerate(hurt)]
+    quiet, hurt = jobs(1, shapes, shapes), jobs(shapes + 1, plan.runs, shapes)
+    slow = jobs(shapes + plan.runs + 1, SLOW_RUNS, shapes) if plan.takeover else []
     outcome = Outcome(plan)
-    with running_world(folder, shapes + plan.runs + 1) as world:
+    with running_world(folder, len(quiet) + len(hurt) + len(slow) + 1) as world:
         engine = create_engine(world.stack.database_url, pool_pre_ping=True)
         try:
             clients = Clients(world)
             outcome.seconds["undisturbed"] = _quietly(world, engine, clients, quiet)
-            monkey = Monkey(world, plan.seconds, plan.seed)
+            monkey = Monkey(world, engine, plan.seconds, plan.seed)
             began = time.monotonic()
             for n, job in enumerate(hurt):
                 clients.post(job, n * plan.seconds * POSTED_WITHIN / len(hurt))
             monkey.run()
             runs = clients.wait(60)
             outcome.counts["runs ended when the calm began"] = _count_ended(engine, runs.values())
-            _until_ended(engine, monkey, list(runs.values()))
+            _until_ended(engine, monkey, list(runs.values()), plan.calm_s)
             outcome.seconds["until all had ended"] = time.monotonic() - began
+            kills = measure_takeover(world, engine, clients, slow) if slow else []
+            _until_ended(engine, monkey, list(clients.wait(60).values()), plan.calm_s)
             outcome.counts |= monkey.counts
-            _judge(outcome, world, engine, clients, (quiet, hurt))
+            outcome.note("left behind", monkey.orphans())
+            _judge(outcome, world, engine, clients, (quiet, [*hurt, *slow]))
             _count(outcome, engine, monkey, clients)
+            with engine.connect() as connection:
+                outcome.takeovers = takeovers(connection, kills)
         finally:
             engine.dispose()
     return outcome
@@ -103,13 +116,13 @@ def _quietly(world: World, engine: Engine, clients: Clients, quiet: list[Job]) -
     for job in quiet:
         clients.post(job)
     runs = clients.wait(60)
-    _until_ended(engine, Monkey(world, 0.0, 0), list(runs.values()))
+    _until_ended(engine, Monkey(world, engine, 0.0, 0), list(runs.values()))
     return time.monotonic() - began
 
 
-def _until_ended(engine: Engine, monkey: Monkey, runs: list[str]) -> None:
-    """Wait until runs have ended, or for `CALM_S`; what ends by itself is started again meanwhile."""
-    end = time.monotonic() + CALM_S
+def _until_ended(engine: Engine, monkey: Monkey, runs: list[str], calm_s: float = 120.0) -> None:
+    """Wait until runs have ended, or for so long; what ends by itself is started again meanwhile."""
+    end = time.monotonic() + calm_s
     while time.monotonic() < end and _count_ended(engine, runs) < len(runs):
         monkey.tend()
         time.sleep(POLL_S)
@@ -148,37 +161,26 @@ def _differences(connection: Connection, job: Job, quiet: str, hurt: str) -> lis
     found = normal_form(connection, quiet).differences(normal_form(connection, hurt))
     shown = []
     for part, (ours, theirs) in found.items():
-        shown += [f"{job.number} {job.input} {part} - {row[:SHOWN]}" for row in ours[:2]]
-        shown += [f"{job.number} {job.input} {part} + {row[:SHOWN]}" for row in theirs[:2]]
+        place = f"{job.number} {job.input} {part}: {len(ours)} rows gone, {len(theirs)} new"
+        start = max(_same_start(ours[0], theirs[0]) - SHOWN // 4, 0) if ours and theirs else 0
+        shown.append(place)
+        shown += [f"    - {row[start : start + SHOWN]}" for row in ours[:1]]
+        shown += [f"    + {row[start : start + SHOWN]}" for row in theirs[:1]]
     return shown
+
+
+def _same_start(one: str, other: str) -> int:
+    """Return how many characters two texts begin with in common."""
+    return next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
 def _count(outcome: Outcome, engine: Engine, monkey: Monkey, clients: Clients) -> None:
     with engine.connect() as connection:
         rows = connection.execute(text("select outcome, count(*) from attempts group by outcome")).all()
         outcome.attempts = {str(row[0]): int(row[1]) for row in rows}
-        outcome.takeovers = takeovers(connection, monkey.kills)
+        outcome.hurried = takeovers(connection, monkey.kills)
     outcome.counts["requests repeated"] = sum(p.tries - 1 for p in clients.posted.values())
     outcome.counts |= {f"{name} ended by itself": n for name, n in Counter(monkey.ended).items()}
-
-
-def takeovers(connection: Connection, kills: Sequence[Killed]) -> list[float]:
-    """Return for each try that a kill broke off the seconds until the step's next try began."""
-    rows = connection.execute(
-        text(
-            "select a.worker, extract(epoch from a.claimed_at) as began, "
-            "extract(epoch from b.claimed_at) as taken from attempts a join attempts b "
-            "on b.step_id = a.step_id and b.number = a.number + 1 where a.outcome = 'interrupted'"
-        )
-    ).all()
-    killed = {(kill.name.partition("-")[0], kill.pid): kill.at for kill in kills}
-    found = []
-    for worker, began, taken in rows:
-        queue, _, rest = str(worker).partition(".")
-        at = killed.get((queue, int(rest.partition("@")[0])))
-        if at is not None and float(began) <= at <= float(taken):
-            found.append(float(taken) - at)
-    return found
 
 
 def within_lease(p95_s: float | None) -> bool:

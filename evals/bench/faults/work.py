@@ -41,7 +41,12 @@ class Job:
             policy = {"urls": world.urls(self.number, *named, *others[: 8 - len(named)])}
         budget = {"elapsed_s": 2700, "parallel_reads": 8, "parallel_searches": 4, "fetches": 45, "searches": 32}
         body = {"objective": self.case.question, "depth": "quick", "auto_approve": True, "engine": "extractive"}
-        return {**body, "as_of": self.case.as_of and self.case.as_of.isoformat(), "source_policy": policy, "budget": budget}
+        return {
+            **body,
+            "as_of": self.case.as_of and self.case.as_of.isoformat(),
+            "source_policy": policy,
+            "budget": budget,
+        }
 
 
 def inputs() -> list[tuple[Case, bool]]:
@@ -49,9 +54,9 @@ def inputs() -> list[tuple[Case, bool]]:
     return [(case, searches) for case in CASES for searches in (True, False)]
 
 
-def jobs(first: int, count: int) -> list[Job]:
-    """Return so many jobs over all inputs in turn, numbered from ``first``."""
-    known = inputs()
+def jobs(first: int, count: int, shapes: int | None = None) -> list[Job]:
+    """Return so many jobs over all inputs in turn, or over the first few, numbered from ``first``."""
+    known = inputs()[:shapes]
     return [Job(first + n, *known[n % len(known)]) for n in range(count)]
 
 

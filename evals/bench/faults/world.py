@@ -18,7 +18,7 @@ from shared.db.migrate import migrate
 from tests.support.api import NOT_DOCUMENTS
 from tests.support.searxng import FakeSearXNG
 from tests.support.servers import fresh_database, open_folder
-from tests.support.site import Handler, Reply, Site, running_site
+from tests.support.site import Reply, Site, running_site
 from tests.support.stack import Stack
 from tests.support.zygote import running_zygote
 
