@@ -9,7 +9,10 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from redis.exceptions import RedisError
+from sqlalchemy import Engine
+from sqlalchemy.exc import DBAPIError
 
+from evals.bench.faults.takeover import Killed, holders, kill
 from evals.bench.faults.world import LEASE_S, World, descendants
 from infra.standalone import system
 
@@ -49,7 +52,7 @@ class Monkey:
             tick = time.monotonic()
             self.tend()
             while due and due[0][0] <= passed:
-                self._do(due.pop(0)[1], rnd)
+                self._do(due.pop(0)[1])
             if passed >= next_flush:
                 next_flush += FLUSH_EVERY_S
                 self._flush()
@@ -86,7 +89,7 @@ class Monkey:
             self.kills.append(kill(self.world, name))  # its children, orphaned, have to end by themselves
         self.world.stack.begin(name)
 
-    def _do(self, what: str, rnd: random.Random) -> None:
+    def _do(self, what: str) -> None:
         self.counts[what] += 1
         if what == "worker frozen":
             self.frozen = self._busy() or "fetcher"
