@@ -135,6 +135,7 @@ def open_storage(settings: Settings, pool_size: int, patience_s: float = PATIENC
             transactions,
             web_search=bool(settings.search_providers()),
             max_running_runs=settings.max_running_runs,
+            straggler_wait_s=settings.straggler_wait_seconds,
         ),
         reads=PostgresReadModel(transactions),
         sweep=PostgresSweep(transactions, limits, settings.wait_days * DAY_S),

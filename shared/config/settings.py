@@ -46,6 +46,9 @@ class Settings(BaseSettings):
     max_running_runs: int = Field(default=4, ge=1, description="Runs of one owner that research at once.")
     max_errors: int = Field(default=3, ge=1, description="Errors after which a step is given up.")
     max_interruptions: int = Field(default=5, ge=1, description="Lost workers after which a step is given up.")
+    straggler_wait_seconds: int | None = Field(
+        default=None, ge=1, description="How long an iteration waits for slow sources, whatever the depth of the run."
+    )
     wait_days: float = Field(default=7.0, gt=0.0, description="Days that a run waits for a person before it expires.")
     max_document_bytes: int = Field(default=20_000_000, ge=1, description="Largest document that is taken in.")
     gateway_threads: int = Field(default=64, ge=2, description="Requests and streams that a gateway serves at once.")

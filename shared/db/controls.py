@@ -15,9 +15,16 @@ from shared.domain.ids import OwnerId
 class PostgresControls(PostgresRunCreation, PostgresRunControls, PostgresRecheckControls, PostgresDocumentControls):
     """See `shared.ports.gateway.Controls`."""
 
-    def __init__(self, transactions: Transactions, *, web_search: bool = False, max_running_runs: int = 4) -> None:
-        """Take ``web_search`` as whether a provider for searches of the web is configured."""
-        self._transactions, self._web_search = transactions, web_search
+    def __init__(
+        self,
+        transactions: Transactions,
+        *,
+        web_search: bool = False,
+        max_running_runs: int = 4,
+        straggler_wait_s: int | None = None,
+    ) -> None:
+        """Take ``web_search`` as whether a provider for searches is configured, the wait as that of every new run."""
+        self._transactions, self._web_search, self._straggler_wait_s = transactions, web_search, straggler_wait_s
         self._max_running_runs = max_running_runs
 
 

@@ -1,11 +1,15 @@
 """Rows of a run as contracts, for handlers and people alike."""
 
-from sqlalchemy import select
+from typing import Any
+
+from sqlalchemy import Subquery, select
+from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.orm import Session
 
 from shared.contracts.evidence import Contradiction, Evidence, Fetch, Source
 from shared.contracts.report import Draft, Report, VerdictRow
 from shared.db.tables import (
+    CandidacyRow,
     ContradictionRow,
     EvidenceRow,
     FetchRow,
@@ -17,21 +21,45 @@ from shared.db.tables import (
 
 
 def sources_of(session: Session, run_id: str) -> tuple[Source, ...]:
-    """Return the sources of a run in the order in which they were found."""
-    wanted = select(SourceRow.body).where(SourceRow.run_id == run_id).order_by(SourceRow.ordinal, SourceRow.id)
+    """Return the sources of a run in the order of the searches that found them."""
+    place, order = _in_order(run_id)
+    wanted = (
+        select(SourceRow.body)
+        .outerjoin(place, place.c.source_id == SourceRow.id)
+        .where(SourceRow.run_id == run_id)
+        .order_by(*order)
+    )
     return tuple(Source.model_validate(body) for body in session.scalars(wanted))
+
+
+def _in_order(run_id: str) -> tuple[Subquery, list[Any]]:
+    """Return the place of each source, and what orders sources by it: by search and by rank there.
+
+    Searches run side by side and end in any order; what the run makes of their sources must not depend on that.
+    """
+    of_source: tuple[Any, ...] = (CandidacyRow.epoch, CandidacyRow.search_key, CandidacyRow.rank)
+    first = (
+        select(CandidacyRow.source_id, *of_source)
+        .ext(distinct_on(CandidacyRow.source_id))
+        .where(CandidacyRow.run_id == run_id)
+        .order_by(CandidacyRow.source_id, *of_source)
+        .subquery()
+    )
+    place = [first.c.epoch.nulls_last(), first.c.search_key, first.c.rank]
+    return first, [*place, SourceRow.ordinal, SourceRow.id]
 
 
 def evidence_of(session: Session, run_id: str) -> tuple[Evidence, ...]:
     """Return the evidence of a run, by source and place in it."""
+    first, order = _in_order(run_id)
     wanted = (
         select(EvidenceRow.body)
         .join(SourceRow, SourceRow.id == EvidenceRow.source_id)
+        .outerjoin(first, first.c.source_id == SourceRow.id)
         .where(EvidenceRow.run_id == run_id)
+        .order_by(*order)
     )
-    found = [
-        Evidence.model_validate(body) for body in session.scalars(wanted.order_by(SourceRow.ordinal, SourceRow.id))
-    ]
+    found = [Evidence.model_validate(body) for body in session.scalars(wanted)]
     place = {source_id: n for n, source_id in enumerate(dict.fromkeys(e.source_id for e in found))}
     return tuple(sorted(found, key=lambda e: (place[e.source_id], e.start, e.end)))
 

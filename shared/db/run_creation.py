@@ -1,6 +1,6 @@
 """Creating runs: idempotency keys, one open run per session, sources that exist."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
@@ -37,12 +37,15 @@ class PostgresRunCreation:
 
     _transactions: Transactions
     _web_search: bool
+    _straggler_wait_s: int | None
 
     def create_run(
         self, owner_id: OwnerId, request: CreateRun, key: str | None, engine: str, key_id: str | None = None
     ) -> tuple[RunId, Committed]:
         """Create a run, or return the one that this idempotency key made."""
         limits = limits_for(request.depth, {k: v for k, v in request.budget.model_dump().items() if v is not None})
+        if self._straggler_wait_s is not None:
+            limits = replace(limits, straggler_wait_s=self._straggler_wait_s)
         key_sha256 = sha256_hex(key.encode()) if key is not None else None
         body_sha256 = sha256_hex(request.model_dump_json().encode())
         request = request.model_copy(update={"source_policy": request.source_policy.settled()})

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 from celery import Celery
 
+from shared.queues.redis_transport import use_mended_transport
+
 TASK = "step"
 VISIBILITY_TIMEOUT_S = 900
 
@@ -18,6 +20,7 @@ class WorkerLimits:
 
 def build_app(name: str, broker_url: str) -> Celery:
     """Return an application without tasks: enough to send wake-ups. Settings as measured against this broker."""
+    use_mended_transport()
     app = Celery(name, broker=broker_url, set_as_current=False)
     redis_options = {
         "visibility_timeout": VISIBILITY_TIMEOUT_S,

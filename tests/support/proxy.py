@@ -19,6 +19,7 @@ class Proxy:
     lost: int = 0
     """Answers that were swallowed so far."""
     _swallow: int = 0
+    _marker: bytes = COMMIT
     _connections: set[socket.socket] = field(default_factory=set)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -37,8 +38,12 @@ class Proxy:
 
     def swallow_commits(self, count: int) -> None:
         """Let the next COMMITs reach the server, but not their answers to the client: its connection breaks instead."""
+        self.swallow(COMMIT, count)
+
+    def swallow(self, marker: bytes, count: int) -> None:
+        """Do the same to the next requests in which these bytes stand."""
         with self._lock:
-            self._swallow = count
+            self._marker, self._swallow = marker, count
 
     def cut(self) -> None:
         """Break every connection."""
@@ -72,10 +77,10 @@ class Proxy:
                 threading.Thread(target=self._pump, args=(source, sink, losing, to_server), daemon=True).start()
 
     def _pump(self, source: socket.socket, sink: socket.socket, losing: threading.Event, to_server: bool) -> None:
-        """Pass on one direction; ``losing`` is set between a COMMIT whose answer is to be lost and that answer."""
+        """Pass on one direction; ``losing`` is set between a request whose answer is to be lost and that answer."""
         with suppress(OSError):
             while data := source.recv(CHUNK):
-                if to_server and COMMIT in data and self._take():
+                if to_server and self._marker in data and self._take():
                     losing.set()
                 elif not to_server and losing.is_set():
                     break

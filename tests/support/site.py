@@ -25,6 +25,8 @@ class Visit:
     start: float
     end: float
     status: int
+    wall: float = 0.0
+    """When it came, in seconds of the Unix clock, as a database on this machine has it too."""
 
 
 @dataclass(frozen=True)
@@ -56,13 +58,13 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Answer, after noting the request."""
-        start = time.monotonic()
+        start, wall = time.monotonic(), time.time()
         host = (self.headers.get("Host") or "").partition(":")[0]
         site = self.server.site
         site.closing.wait(site.latency.get(host, 0.0))
         reply = site.reply_to(self, host)
         agent = self.headers.get("User-Agent") or ""
-        site.note(Visit(host, self.path, agent, start, time.monotonic(), reply.status))
+        site.note(Visit(host, self.path, agent, start, time.monotonic(), reply.status, wall))
         try:
             self._send(reply)
         except OSError:

@@ -112,12 +112,16 @@ class Stack:
         ``module`` takes the place of the one that the name stands for; ``environment`` is added to what all have.
         """
         for name in names or MODULES:
-            own = {**self._environment(), "LEADLINE_GATEWAY_PORT": str(self._port_of(name)), **environment}
-            runs = module or MODULES[name.partition("-")[0]]
-            self.processes[name] = self.launch(runs, own, self.logs / f"{name}.log")
+            self.begin(name, module=module, **environment)
         for name in names or MODULES:
             if name.startswith("gateway"):
                 wait_until(lambda gateway=name: self._ready(gateway), f"the {name} answers")  # type: ignore[misc]
+
+    def begin(self, name: str, module: str | None = None, **environment: str) -> None:
+        """Start one process, in the place of one of its name that is gone, and do not wait for it."""
+        own = {**self._environment(), "LEADLINE_GATEWAY_PORT": str(self._port_of(name)), **environment}
+        runs = module or MODULES[name.partition("-")[0]]
+        self.processes[name] = self.launch(runs, own, self.logs / f"{name}.log")
 
     def kill(self, name: str) -> None:
         """End a process and its children with SIGKILL, as a crash would."""

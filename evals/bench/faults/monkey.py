@@ -1,0 +1,140 @@
+"""What goes wrong during a loop: processes killed at random, one frozen, Valkey emptied and killed, Postgres too."""
+
+import contextlib
+import os
+import random
+import signal
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+
+from redis.exceptions import RedisError
+from sqlalchemy import Engine
+from sqlalchemy.exc import DBAPIError
+
+from evals.bench.faults.takeover import Killed, holders, kill
+from evals.bench.faults.world import LEASE_S, World, descendants
+from infra.standalone import system
+
+KILL_EVERY_S = 0.25
+FLUSH_EVERY_S = 5.0
+FROZEN_S = LEASE_S * 2.2
+CHILD_SHARE = 0.25
+"""How often a child of a process is killed in place of the process, where it has one."""
+
+
+@dataclass
+class Monkey:
+    """Breaks a world for a while; whatever is killed or ends by itself is started again at once.
+
+    To be run in the main thread: the servers die with the thread that started them.
+    """
+
+    world: World
+    engine: Engine
+    seconds: float
+    seed: int
+    kills: list[Killed] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+    ended: list[str] = field(default_factory=list)
+    """Processes that ended without being killed."""
+    frozen: str | None = None
+    _thaw_at: float = 0.0
+    _children: dict[int, str] = field(default_factory=dict)
+
+    def run(self) -> None:
+        """Go on for the time that was given."""
+        rnd = random.Random(self.seed)
+        began = time.monotonic()
+        due = [(at * self.seconds, what) for at, what in _PLAN]
+        next_flush = FLUSH_EVERY_S
+        while (passed := time.monotonic() - began) < self.seconds:
+            tick = time.monotonic()
+            self.tend()
+            while due and due[0][0] <= passed:
+                self._do(due.pop(0)[1])
+            if passed >= next_flush:
+                next_flush += FLUSH_EVERY_S
+                self._flush()
+            self._kill(rnd)
+            time.sleep(max(KILL_EVERY_S - (time.monotonic() - tick), 0.0))
+        self._thaw(force=True)
+        self.tend()
+
+    def tend(self) -> None:
+        """Start again what has ended, and let a frozen process go on when its time has come."""
+        self._thaw()
+        for name, process in list(self.world.stack.processes.items()):
+            if process.poll() is not None:
+                self.ended.append(name)
+                self.world.stack.begin(name)
+
+    def orphans(self) -> list[str]:
+        """Return the children of killed processes that still live: nobody would ever end them."""
+        alive = {pid for process in self.world.stack.processes.values() for pid in descendants(process.pid)}
+        return [f"{name}: {pid}" for pid, name in self._children.items() if pid not in alive and _lives(pid)]
+
+    def _kill(self, rnd: random.Random) -> None:
+        name = rnd.choice([n for n in self.world.stack.processes if n != self.frozen])
+        process = self.world.stack.processes[name]
+        children = descendants(process.pid)
+        self._children |= dict.fromkeys(children, name)
+        if children and rnd.random() < CHILD_SHARE:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(rnd.choice(children), signal.SIGKILL)
+            self.counts["children killed"] += 1
+            return
+        self.counts["processes killed"] += 1
+        with contextlib.suppress(ProcessLookupError):
+            self.kills.append(kill(self.world, name))  # its children, orphaned, have to end by themselves
+        self.world.stack.begin(name)
+
+    def _do(self, what: str) -> None:
+        self.counts[what] += 1
+        if what == "worker frozen":
+            self.frozen = self._busy() or "fetcher"
+            os.kill(self.world.stack.processes[self.frozen].pid, signal.SIGSTOP)
+            self._thaw_at = time.monotonic() + FROZEN_S
+        elif what == "Valkey killed":
+            self.world.servers.restart_valkey()
+        else:
+            self.world.servers.restart_postgres()
+
+    def _busy(self) -> str | None:
+        """Return the worker that holds the most steps, for which it is the worst moment to stand still."""
+        try:
+            with self.engine.connect() as connection:
+                held = holders(connection)
+        except DBAPIError:
+            return None
+        names = {process.pid: name for name, process in self.world.stack.processes.items()}
+        return max((names[pid] for pid in held if pid in names), key=lambda n: held[self._pid(n)], default=None)
+
+    def _pid(self, name: str) -> int:
+        return self.world.stack.processes[name].pid
+
+    def _flush(self) -> None:
+        with contextlib.suppress(RedisError):
+            self.world.servers.flush()
+            self.counts["Valkey flushed"] += 1
+
+    def _thaw(self, *, force: bool = False) -> None:
+        if self.frozen is not None and (force or time.monotonic() >= self._thaw_at):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.world.stack.processes[self.frozen].pid, signal.SIGCONT)
+            self.frozen = None
+
+
+def _lives(pid: int) -> bool:
+    """Tell whether a process of ours has this number; the number may be another's by now."""
+    return bool(system.birth(pid)) and "python" in system.command_line(pid)
+
+
+_PLAN = (
+    (0.10, "worker frozen"),
+    (0.30, "Valkey killed"),
+    (0.45, "Postgres restarted"),
+    (0.60, "worker frozen"),
+    (0.80, "Postgres restarted"),
+)
+"""What happens once, and at which part of the time."""
