@@ -65,11 +65,11 @@ def write_section(deps: Deps, lease: Lease) -> Outcome:
     evidence = {e.evidence_id: e for e in deps.materials.evidence(lease.run_id)}
     chosen = tuple(evidence[i] for i in cards.get(section_id, ()))
     task = SectionTask(lease.run_id, lease.epoch, section_id, chosen)
-    drafts = _engine(deps, lease, facts).write(task, _brief(deps, lease, facts))
+    written = _engine(deps, lease, facts).write(task, _brief(deps, lease, facts))
     return Outcome(
-        summary=f"Drafted {counted(len(drafts), 'sentence')} for section {section_id}.",
-        result={"drafts": len(drafts)},
-        drafts=drafts,
+        summary=f"Drafted {counted(len(written.drafts), 'sentence')} for section {section_id}.",
+        result={"drafts": len(written.drafts), "cut": list(written.cut)},
+        drafts=written.drafts,
     )
 
 

@@ -9,7 +9,7 @@ from shared.contracts.evidence import Locator
 
 Verdict = Literal["supported", "partially_supported", "unsupported", "unresolvable", "unverified"]
 StatementKind = Literal["finding", "analysis", "caveat"]
-DraftForm = Literal["paragraph", "list"]
+DraftForm = Literal["paragraph", "list", "table"]
 Confidence = Literal["high", "medium", "low"]
 
 
@@ -144,6 +144,10 @@ class Draft(Stored):
     """Which block of the section it stands in."""
     form: DraftForm = "list"
     """How the block is read."""
+    cell: tuple[int, int] | None = None
+    """Row and column in a table, from 0."""
+    columns: tuple[str, ...] = ()
+    """The headings of the table that it stands in."""
 
 
 class VerdictRow(Stored):

@@ -12,6 +12,7 @@ from typing import Any
 from services.extractor.prompts.extract import Extraction
 from services.planner.prompts.decide import Decision
 from services.planner.prompts.plan import PlanProposal
+from services.synthesizer.prompts.shorten import Shortening
 from services.synthesizer.prompts.verify import Verdicts
 from services.synthesizer.prompts.write import SectionText, SummaryText
 from shared.domain.numbers import quantities
@@ -151,19 +152,31 @@ def _verdicts(prompt: str) -> dict[str, Any]:
     return {"verdicts": verdicts}
 
 
+def _shortening(prompt: str) -> dict[str, Any]:
+    """Give the sentence's first passage instead, where it is the shorter one."""
+    left = []
+    for block in re.split(r"\n\n", prompt):
+        found, passages = _SENTENCE.search(block), _CARD.findall(block)
+        if found is not None:
+            text = passages[0][2] if passages and len(passages[0][2]) < len(found[2]) else ""
+            left.append({"sentence": int(found[1]), "text": text})
+    return {"sentences": left}
+
+
 _ANSWERS: dict[str, Callable[[str], dict[str, Any]]] = {
     "PlanProposal": _plan,
     "Decision": _decision,
     "Extraction": _extraction,
     "SectionText": _section,
     "SummaryText": _summary,
+    "Shortening": _shortening,
     "Verdicts": _verdicts,
 }
 
 
 _BY_FIELDS = {
     frozenset(model.model_fields): model.__name__
-    for model in (PlanProposal, Decision, Extraction, SectionText, SummaryText, Verdicts)
+    for model in (PlanProposal, Decision, Extraction, SectionText, SummaryText, Shortening, Verdicts)
 }
 
 

@@ -10,7 +10,7 @@ PHASES = {
     "decision": ("Decision",),
     "extractor": ("Extraction",),
     "writer": ("SectionText", "SummaryText"),
-    "verifier": ("Verdicts",),
+    "verifier": ("Shortening", "Verdicts"),
 }
 FIGURES = ("calls", "input_tokens", "output_tokens", "cached_tokens")
 

@@ -176,7 +176,7 @@ def test_a_long_source_is_shown_in_several_calls() -> None:
 
 def test_a_part_that_ranks_low_is_worth_no_call_of_its_own() -> None:
     """One good page in a long text of others is one call."""
-    filler = " ".join(f"The quay wall number {n} was painted grey at the basin." for n in range(3000))
+    filler = " ".join(f"The quay wall number {n} was painted grey again." for n in range(3000))
     model = RuleModel()
     LlmExtraction(InlineCpu(), model).extract(replace(request(f"{TEXT}\n{filler}"), max_calls=3))
     assert len(model.asked) == 1
@@ -185,7 +185,7 @@ def test_a_part_that_ranks_low_is_worth_no_call_of_its_own() -> None:
 def test_a_limit_reached_by_a_further_call_keeps_the_first() -> None:
     """Findings of the best part stand; without any room at all the limit is told."""
     shown = long_request(2)
-    [first, _] = window_groups(shown.text, shown.segments, ["x", QUESTIONS[0][1]], shown.stats, Reading(200_000, 2))
+    [first, _] = window_groups(shown.text, shown.segments, [QUESTIONS[0][1], "x"], shown.stats, Reading(200_000, 2))
 
     def tell(asked: Any) -> Any:
         if f"\n[{first[0][0]}] " not in asked.input:

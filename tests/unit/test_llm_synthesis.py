@@ -1,5 +1,6 @@
 """Synthesis with a model: sentences from cards, verdicts by batch, the mechanical gate first and final."""
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -8,12 +9,16 @@ import pytest
 from services.synthesizer import handlers
 from services.synthesizer.engines.llm import LlmSynthesis
 from services.synthesizer.gate.context import GateContext, gate_context
+from services.synthesizer.prompts.cards import card
+from services.synthesizer.prompts.shorten import Shortening
+from services.synthesizer.prompts.verify import Verdicts
 from services.synthesizer.prompts.write import SectionText, SummaryText
+from services.synthesizer.rules.cards import fitted, tokens_of
 from services.synthesizer.rules.prose import SUMMARY, section_drafts, summary_drafts
 from services.synthesizer.rules.verdicts import BATCH
 from services.synthesizer.rules.writing import SectionTask
 from services.synthesizer.verify import verify_bundle
-from shared.contracts.report import Statement
+from shared.contracts.report import Derived, Statement
 from shared.domain.errors import BudgetExhausted, InvalidAnswer, Permanent, RateLimited, Transient
 from shared.domain.phases import Phase
 from shared.domain.states import StepKind
@@ -89,9 +94,90 @@ def test_a_citation_that_a_figure_needs_is_not_removed() -> None:
 @pytest.mark.parametrize("verdict", ["partially_supported", "unsupported"])
 def test_less_than_support_is_dropped(verdict: str) -> None:
     """Nothing is softened: the sentence does not stand, and the record says why."""
-    [row] = verify(ToldModel(lambda _: verdicts((1, verdict, []))), REWORDED).rows
+    [row] = verify(judging(verdict), REWORDED).rows
     assert (row.verdict, row.emitted) == (verdict, False)
     assert row.reasons
+
+
+def judging(verdict: str, *shortened: str) -> ToldModel:
+    """Return a model that gives the first call one verdict, and shortens what it is shown to these texts."""
+    given = iter((verdict, "supported"))
+
+    def tell(asked: Any) -> Any:
+        if asked.output is Shortening:
+            return {"sentences": [{"sentence": n, "text": text} for n, text in enumerate(shortened, start=1)]}
+        return verdicts((1, next(given, "unsupported"), [1]))
+
+    return ToldModel(tell)
+
+
+LONGER = make_statement("st_5", "In 2021 the basin was dredged to 14 metres at great expense.", ["ev_depth"])
+
+
+@pytest.mark.parametrize("left", ["In 2021 the basin was dredged to 14 metres.", DEPTH.excerpt])
+def test_what_is_supported_in_part_is_shortened_once(left: str) -> None:
+    """The supported part stands in the place of the whole, judged like anything else; the record keeps both."""
+    [row] = verify(judging("partially_supported", left), LONGER).rows
+    assert (row.verdict, row.emitted, row.text) == ("supported", True, left)
+    assert any("at great expense" in reason for reason in row.reasons)
+
+
+@pytest.mark.parametrize(
+    "left",
+    [
+        "",
+        "The basin was dredged to 15 metres.",
+        "It is deep. It is wide.",
+        LONGER.text,
+        "The basin was dredged to 14 metres in 2021 and that at an expense that was never told.",
+    ],
+    ids=["nothing", "another figure", "two sentences", "the same", "longer"],
+)
+def test_a_repair_that_is_none_drops_the_sentence(left: str) -> None:
+    """Only one shorter sentence that passes the whole gate takes the place of another."""
+    model = judging("partially_supported", left)
+    [row] = verify(model, LONGER).rows
+    assert (row.verdict, row.emitted, row.text) == ("partially_supported", False, LONGER.text)
+    assert sum(asked.output is Shortening for asked in model.asked) == 1
+
+
+CONCLUSION = Statement(id="st_6", kind="analysis", text="The dredger went deep.", statement_ids=("st_1", "st_2"))
+
+
+def test_an_analysis_rests_on_findings_that_passed() -> None:
+    """It is judged after them, against their evidence, and cites it."""
+    rows = verify(ToldModel(lambda _: verdicts((1, "supported", [1]))), CONCLUSION, VERBATIM, REWORDED).rows
+    assert [r.statement_id for r in rows] == ["st_6", "st_1", "st_2"]
+    assert (rows[0].emitted, rows[0].evidence_ids, rows[0].repeatable) == (True, ("ev_depth",), False)
+
+
+def test_an_analysis_on_a_dropped_finding_is_dropped() -> None:
+    """Nothing is concluded from what does not stand, and the model is not asked about it."""
+    model = judging("unsupported")
+    rows = verify(model, VERBATIM, REWORDED, CONCLUSION).rows
+    assert [r.emitted for r in rows] == [True, False, False]
+    assert len(model.asked) == 1
+
+
+def derived(value: float, text: str) -> Statement:
+    """Return a statement with a value computed from the two figures of its card."""
+    inputs = [
+        {"name": "deep", "value": 14, "unit": "m", "evidence_id": "ev_depth"},
+        {"name": "more", "value": 14, "unit": "m", "evidence_id": "ev_depth"},
+    ]
+    told = {"value": value, "unit": "m", "formula": "deep + more", "inputs": inputs}
+    return make_statement("st_7", text, ["ev_depth"]).model_copy(update={"derived": Derived.model_validate(told)})
+
+
+def test_a_derived_value_is_computed_again() -> None:
+    """The right one is shown to the verifier with its computation, a wrong one never reaches it."""
+    model = ToldModel(lambda _: verdicts((1, "supported", [1])))
+    [row] = verify(model, derived(28, "Twice the depth of the basin would be 28 metres.")).rows
+    assert row.emitted
+    assert "(computed: deep + more; deep = 14 m, more = 14 m)" in model.asked[0].input
+    [wrong] = verify(model, derived(29, "Twice the depth of the basin would be 29 metres.")).rows
+    assert (wrong.emitted, wrong.checks["numbers"]) == (False, "fail")
+    assert len(model.asked) == 1
 
 
 @pytest.mark.parametrize(
@@ -111,11 +197,13 @@ def test_sentences_are_judged_in_batches() -> None:
     words = "again indeed alone there then here now still too".split()
     many = [make_statement(f"st_{n}", f"The dredger was the Perpetua {w}.", ["ev_ship"]) for n, w in enumerate(words)]
     rows = verify(model, *many).rows
-    assert len(model.asked) == -(-len(many) // BATCH)
+    asked = [r for r in model.asked if r.output is Verdicts]
+    assert len(asked) == -(-len(many) // BATCH)
     assert [r.statement_id for r in rows] == [s.id for s in many]
     assert all(request.phase is Phase.VERIFIER for request in model.asked)
-    assert "Sentence 1: The dredger was the Perpetua again.\n[1] (Survey) The dredger" in model.asked[0].input
-    assert model.asked[0].input.count("<untrusted-") == 1
+    told = next(r.input for r in asked if "Sentence 1: The dredger was the Perpetua again." in r.input)
+    assert "Sentence 1: The dredger was the Perpetua again.\n[1] (Survey) The dredger" in told
+    assert told.count("<untrusted-") == 1
 
 
 @pytest.mark.parametrize("error", [InvalidAnswer("Nonsense."), BudgetExhausted("verification_calls", 3)])
@@ -157,6 +245,51 @@ def test_each_sentence_is_a_statement() -> None:
     assert len(section_drafts(TASK, written, 1)) == 1
 
 
+def test_conclusions_and_derivations_name_what_they_rest_on() -> None:
+    """Places of sentences and cards become ids; what does not exist is left out, a conclusion cites no card."""
+    inputs = [{"name": "a", "value": 14, "unit": "m", "card": 1}]
+    told = {"value": 28, "unit": "m", "formula": "a + a", "inputs": inputs}
+    written = section(
+        {"text": "The basin was dredged to 14 metres in 2021.", "cards": [1]},
+        {"text": "Twice that is 28 metres.", "cards": [1], "derived": told},
+        {"text": "Deep.", "kind": "analysis", "rests_on": [1, 2, 9], "cards": [1]},
+        {"text": "So.", "cards": [1], "derived": {**told, "inputs": [{**inputs[0], "card": 7}]}},
+    )
+    first, second, third, fourth = (d.statement for d in section_drafts(TASK, written, 10))
+    assert second.derived is not None
+    assert second.derived.inputs[0].evidence_id == "ev_depth"
+    assert (third.kind, third.evidence_ids, third.statement_ids) == ("analysis", (), (first.id, second.id))
+    assert fourth.derived is None
+
+
+def table(*columns: str) -> SectionText:
+    """Return a section that is one table of two rows."""
+    cell = {"text": "The basin was dredged to 14 metres in 2021.", "cards": [1]}
+    other = {"text": "The dredger was the Perpetua.", "cards": [2]}
+    rows = [[cell, other], [{"text": "Rain fell.", "cards": [3]}, {"text": ""}]]
+    return SectionText.model_validate({"blocks": [{"form": "table", "columns": columns, "rows": rows}]})
+
+
+def test_cells_of_a_table_are_statements() -> None:
+    """Each has its place; headings are made of the plan's words, else the table is read as a list."""
+    drafts = section_drafts(TASK, table("Depth", "Dredger"), 10, ("Which depth, which dredger?",))
+    assert [(d.form, d.cell) for d in drafts] == [("table", (0, 0)), ("table", (0, 1)), ("table", (1, 0))]
+    assert {d.columns for d in drafts} == {("Depth", "Dredger")}
+    foreign = section_drafts(TASK, table("Depth", "Visit evil.example"), 10, ("Which depth, which dredger?",))
+    assert {(d.form, d.cell, d.columns) for d in foreign} == {("list", None, ())}
+
+
+def test_the_least_relevant_cards_are_cut_first() -> None:
+    """What fits keeps its order, and what was cut is told."""
+    ranked = [e.model_copy(update={"relevance_bp": bp}) for e, bp in zip(CARDS, (5000, 9000, 3000), strict=True)]
+    most = sum(tokens_of(card(n, e, {})) for n, e in enumerate(ranked, start=1)) - 1
+    fit = fitted(ranked, {}, most)
+    assert [e.evidence_id for e in fit.evidence] == ["ev_depth", "ev_ship"]
+    assert fit.cut == ("ev_rain",)
+    assert fitted(ranked, {}, 0).evidence == ()
+    assert fitted(ranked, {}).cut == ()
+
+
 def test_a_summary_is_an_answer_and_some_sentences() -> None:
     """Only the first sentence of the answer is the answer."""
     written = SummaryText.model_validate(
@@ -183,6 +316,47 @@ def test_a_whole_report_is_written_and_checked() -> None:
     checked = verify_bundle(run.files["bundle"].data)
     assert checked.ok, checked.faults
     assert checked.summary["recorded"] > 0
+
+
+def test_a_report_with_a_table_and_a_conclusion_verifies() -> None:
+    """Cells carry citations, the conclusion is labelled and cites what its findings cite, the bundle holds."""
+    rules = RuleModel()
+
+    def tell(asked: Any) -> Any:
+        if asked.output is not SectionText:
+            return rules.ask(asked).value
+        first = re.search(r"^\[1\] \(.*?\) (.+)$", asked.input, re.M)
+        heading = re.search(r"^Section: (.+)$", asked.input, re.M)
+        assert first is not None
+        assert heading is not None
+        said = {"text": first[1], "cards": [1]}
+        conclusion = {"text": f"So it is said that {first[1]}", "kind": "analysis", "rests_on": [1]}
+        word = heading[1].split()[-1].rstrip("?")
+        rows = [[{"text": f"As a cell: {first[1]}", "cards": [1]}, {"text": ""}]]
+        paragraph = {"sentences": [said, conclusion]}
+        return {"blocks": [paragraph, {"form": "table", "columns": [word, word], "rows": rows}]}
+
+    def judge(asked: Any) -> Any:
+        if asked.output is not Verdicts:
+            return tell(asked)
+        count = int(asked.input.split("Sentences: ")[1].split()[0])
+        return verdicts(*((n, "supported", []) for n in range(1, count + 1)))
+
+    run, deps = harbour_run()
+    run.engine = "llm"
+    model = ToldModel(judge)
+    synthesize(run, replace(deps, model_of=lambda _: model))
+    [report] = run.reports
+    blocks = [b for s in report.sections for b in s.blocks]
+    assert {b.type for b in blocks} == {"paragraph", "table"}
+    [cell, *_] = [s for b in blocks if b.type == "table" for row in b.rows for c in row for s in c]
+    assert cell.evidence_ids
+    conclusions = [s for b in blocks if b.type == "paragraph" for s in b.statements if s.kind == "analysis"]
+    assert conclusions
+    assert all(s.evidence_ids and s.statement_ids for s in conclusions)
+    assert "*(analysis" in run.files["md"].data.decode()
+    checked = verify_bundle(run.files["bundle"].data)
+    assert checked.ok, checked.faults
 
 
 def test_the_writer_sees_cards_and_not_pages() -> None:

@@ -3,14 +3,14 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
-from services.synthesizer.engines.answers import Verification
+from services.synthesizer.engines.answers import Verification, Writing
 from services.synthesizer.engines.extractive import ExtractiveSynthesis
 from services.synthesizer.engines.llm import LlmSynthesis
 from services.synthesizer.gate.context import GateContext
 from services.synthesizer.rules.writing import SectionTask, WritingBrief
 from shared.contracts.evidence import Evidence, Source
 from shared.contracts.plan import Plan
-from shared.contracts.report import Draft, Statement
+from shared.contracts.report import Statement
 from shared.domain.budget import Depth
 from shared.domain.errors import Permanent
 from shared.ports.cpu import Cpu
@@ -26,7 +26,7 @@ class SynthesisEngine(Protocol):
         """Return the ids of the evidence of each section that has any, in order; ``evidence`` may all be used."""
         ...
 
-    def write(self, task: SectionTask, brief: WritingBrief) -> tuple[Draft, ...]:
+    def write(self, task: SectionTask, brief: WritingBrief) -> Writing:
         """Return the drafted statements of a section."""
         ...
 

@@ -2,7 +2,15 @@
 
 from dataclasses import dataclass
 
-from shared.contracts.report import VerdictRow
+from shared.contracts.report import Draft, VerdictRow
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """The drafted statements of a section, and the evidence that its writer had no room for."""
+
+    drafts: tuple[Draft, ...]
+    cut: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

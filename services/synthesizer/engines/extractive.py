@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 
-from services.synthesizer.engines.answers import Verification
+from services.synthesizer.engines.answers import Verification, Writing
 from services.synthesizer.gate.context import GateContext
 from services.synthesizer.gate.judge import judge_aligned
 from services.synthesizer.rules.selection import outline
 from services.synthesizer.rules.writing import SectionTask, WritingBrief, verbatim_drafts
 from shared.contracts.evidence import Evidence, Source
 from shared.contracts.plan import Plan
-from shared.contracts.report import Draft, Statement
+from shared.contracts.report import Statement
 from shared.domain.budget import Depth
 from shared.ports.cpu import Cpu, CpuLimits
 
@@ -28,9 +28,9 @@ class ExtractiveSynthesis:
         """Share the evidence out by the questions of the sections, the most relevant first."""
         return outline(plan, evidence, sources, depth)
 
-    def write(self, task: SectionTask, _: WritingBrief) -> tuple[Draft, ...]:
+    def write(self, task: SectionTask, _: WritingBrief) -> Writing:
         """Draft the sentences of the section's evidence, word for word."""
-        return verbatim_drafts(task)
+        return Writing(verbatim_drafts(task))
 
     def verify(self, statements: Sequence[Statement], context: GateContext, *, last_try: bool) -> Verification:
         """Judge the statements in a limited subprocess; ``last_try`` makes no difference to a rule."""

@@ -1,4 +1,4 @@
-"""The call "verify", version 1: whether passages support the sentences that cite them."""
+"""The call "verify", version 2: whether passages support the sentences that cite them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal
@@ -9,7 +9,7 @@ from services.synthesizer.prompts.cards import card
 from shared.contracts.evidence import Evidence, Source
 from shared.guards.envelope import RULE, envelope_for
 
-VERSION = "verify/1"
+VERSION = "verify/2"
 
 INSTRUCTIONS = f"""\
 You check sentences against passages. Each sentence comes with the passages that it cites. Decide for each whether its
@@ -21,7 +21,9 @@ may be true and yet not supported.
 - "unsupported": nothing of it is, or a passage says otherwise.
 A sentence is not supported when it speaks of another thing, time, place or amount than its passages, when it turns a
 plan, estimate or claim into a fact, or when it leaves out a "not" or "only" that changes the meaning. The words in
-brackets before a passage tell where it stands and may show what it speaks of.
+brackets before a passage tell where it stands and may show what it speaks of. What a sentence gives as computed was
+computed again and is right; judge whether it is what the sentence makes of it. A conclusion is supported when its
+passages bear it out as far as it goes.
 
 - passages: the numbers of those passages that are needed to support the sentence; leave out those that add nothing.
 
@@ -43,7 +45,9 @@ class Verdicts(BaseModel):
     verdicts: list[SentenceVerdict]
 
 
-def verify_input(cases: Sequence[tuple[str, Sequence[Evidence]]], sources: Mapping[str, Source]) -> str:
+def verify_input(
+    cases: Sequence[tuple[str, Sequence[Evidence]]], sources: Mapping[str, Source], instructions: str = INSTRUCTIONS
+) -> str:
     """Return the data of the call; sentences are numbered from 1, and so are all passages together."""
     blocks: list[str] = []
     number = 0
@@ -54,4 +58,4 @@ def verify_input(cases: Sequence[tuple[str, Sequence[Evidence]]], sources: Mappi
             lines.append(card(number, item, sources))
         blocks.append("\n".join(lines))
     shown = "\n\n".join(blocks)
-    return f"Sentences: {len(cases)}\n\n{envelope_for(INSTRUCTIONS, shown).wrap(shown)}\n"
+    return f"Sentences: {len(cases)}\n\n{envelope_for(instructions, shown).wrap(shown)}\n"

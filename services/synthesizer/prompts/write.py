@@ -1,4 +1,4 @@
-"""The calls "write" and "summarise", version 1: from evidence cards to the sentences of a section or of the summary."""
+"""The calls "write" and "summarise", version 2: from evidence cards to the sentences of a section or of the summary."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,11 +10,10 @@ from services.synthesizer.prompts.cards import cards
 from shared.contracts.evidence import Evidence, Source
 from shared.guards.envelope import RULE, envelope_for
 
-VERSION = "write/1"
+VERSION = "write/2"
 
 _SENTENCES = """\
-- State only what the cards of a sentence state. Add nothing that you know from elsewhere; draw no conclusion; do not
-  compute, round or convert.
+- State only what the cards of a sentence state. Add nothing that you know from elsewhere; do not round or convert.
 - cards: the numbers of the cards that the sentence rests on; every sentence has at least one. Every figure, date, unit
   and name in the sentence stands in one of these cards, written as it is there.
 - Each sentence is checked by itself and may be dropped: it has to be understood without the one before it, so name
@@ -26,9 +25,16 @@ _SENTENCES = """\
 INSTRUCTIONS = f"""\
 You write one section of a research report from numbered cards; each card is a passage of a source. Answer the questions
 of the section in plain, connected prose that reads well: what matters most first, paragraphs of two to five sentences,
-a list only where things stand side by side.
+a list only where things stand side by side, a table only where two or more things are compared by the same measures.
 
 {_SENTENCES}
+- kind: "finding" for what cards state. "analysis" for a conclusion that you draw yourself from sentences before it:
+  rests_on then names those sentences by their places in the whole section, from 1, and cards stays empty. Few of them.
+- derived: only where a figure stands in no card but follows from figures that do. Give its value, its unit or null, the
+  formula over names with + - * / and parentheses, and each input with its name, value, unit and card. A ratio in per
+  cent has the unit "%" and a formula without "* 100". The program computes it again and drops what does not agree.
+- A table has columns, headings in words of the section and its questions, and rows with one cell a column. A cell is a
+  sentence like any other: short, complete in itself, with cards of its own; its text is empty when nothing is known.
 - Say nothing twice. Leave out what does not help to answer, and do not write about the cards or about what is missing.
 
 {RULE}
@@ -45,18 +51,41 @@ You write the short answer and the summary of a research report from numbered ca
 """
 
 
+class Input(BaseModel):
+    """A figure that another one was computed from, and the card that it stands in."""
+
+    name: str
+    value: float
+    unit: str | None = None
+    card: int
+
+
+class Derivation(BaseModel):
+    """How a figure follows from others."""
+
+    value: float
+    unit: str | None = None
+    formula: str
+    inputs: list[Input]
+
+
 class Sentence(BaseModel):
-    """A sentence and the numbers of its cards."""
+    """A sentence and the numbers of its cards, or of the sentences that it rests on."""
 
     text: str
     cards: list[int] = Field(default_factory=list)
+    kind: Literal["finding", "analysis"] = "finding"
+    rests_on: list[int] = Field(default_factory=list)
+    derived: Derivation | None = None
 
 
 class Block(BaseModel):
-    """Sentences that are read in one go, or the items of a list."""
+    """Sentences that are read in one go, the items of a list, or a table with its columns and rows."""
 
-    form: Literal["paragraph", "list"] = "paragraph"
-    sentences: list[Sentence]
+    form: Literal["paragraph", "list", "table"] = "paragraph"
+    sentences: list[Sentence] = Field(default_factory=list)
+    columns: list[str] = Field(default_factory=list)
+    rows: list[list[Sentence]] = Field(default_factory=list)
 
 
 class SectionText(BaseModel):

@@ -26,6 +26,7 @@ from shared.contracts.report import (
     Report,
     Section,
     Statement,
+    Table,
     VerdictRow,
     VerificationSummary,
 )
@@ -151,7 +152,7 @@ def _emitted(drafts: Sequence[Draft], rows: Mapping[str, VerdictRow], known: Kno
         if row.emitted:
             cited = [known.evidence[i] for i in row.evidence_ids]
             sure = confidence_of(cited, known.sources, contested)
-            changes = {"evidence_ids": row.evidence_ids, "confidence": sure}
+            changes = {"evidence_ids": row.evidence_ids, "confidence": sure, "text": row.text}
             yield draft.model_copy(update={"statement": draft.statement.model_copy(update=changes)})
 
 
@@ -165,7 +166,7 @@ def _sections(plan: Plan, emitted: Sequence[Draft], evidence: Mapping[str, Evide
             yield Section(id=planned.id, title=planned.title, question_ids=questions[planned.id], blocks=blocks)
 
 
-def _blocks(drafts: Sequence[Draft], evidence: Mapping[str, Evidence]) -> Iterator[Paragraph | ListBlock]:
+def _blocks(drafts: Sequence[Draft], evidence: Mapping[str, Evidence]) -> Iterator[Paragraph | ListBlock | Table]:
     """Yield the blocks; in a list, sentences that follow each other in the source share an item."""
     blocks: dict[int, list[Draft]] = {}
     for draft in drafts:
@@ -175,6 +176,9 @@ def _blocks(drafts: Sequence[Draft], evidence: Mapping[str, Evidence]) -> Iterat
         if block[0].form == "paragraph":
             yield Paragraph(statements=tuple(statements))
             continue
+        if block[0].form == "table":
+            yield _table(block)
+            continue
         items: list[list[Statement]] = []
         for statement in statements:
             if items and _follows(items[-1][-1], statement, evidence):
@@ -182,6 +186,17 @@ def _blocks(drafts: Sequence[Draft], evidence: Mapping[str, Evidence]) -> Iterat
             else:
                 items.append([statement])
         yield ListBlock(items=tuple(tuple(item) for item in items))
+
+
+def _table(block: Sequence[Draft]) -> Table:
+    """Return the table of the cells that passed; what was dropped leaves its cell empty, a row without any is gone."""
+    cells: dict[int, dict[int, list[Statement]]] = {}
+    for draft in block:
+        row, column = draft.cell or (0, 0)
+        cells.setdefault(row, {}).setdefault(column, []).append(draft.statement)
+    columns = block[0].columns
+    rows = (tuple(tuple(cells[row].get(n, ())) for n in range(len(columns))) for row in sorted(cells))
+    return Table(columns=columns, rows=tuple(rows))
 
 
 def _follows(before: Statement, after: Statement, evidence: Mapping[str, Evidence]) -> bool:

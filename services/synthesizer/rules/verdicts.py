@@ -1,12 +1,15 @@
 """What a model's verdict makes of a row that the mechanical gate left open. Where the gate refuses, it is final."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from services.synthesizer.gate.context import CheckOutcome, GateContext
 from services.synthesizer.gate.numbers import check_numbers
+from services.synthesizer.prompts.shorten import Shortened
 from services.synthesizer.prompts.verify import SentenceVerdict
 from shared.contracts.report import Statement, VerdictRow
+from shared.domain.excerpts import one_line
+from shared.domain.segments import segment
 
 BATCH = 8
 """Sentences that one call judges."""
@@ -33,6 +36,22 @@ class Case:
 
     statement: Statement
     row: VerdictRow
+    evidence_ids: tuple[str, ...] = ()
+    """What an analysis is checked against: the evidence of the findings that it rests on."""
+
+    @property
+    def spans(self) -> tuple[str, ...]:
+        """The evidence that the sentence is checked against."""
+        return self.evidence_ids or self.statement.evidence_ids
+
+    @property
+    def told(self) -> str:
+        """The sentence as a verifier reads it: a derived value with its computation, an analysis as what it is."""
+        derived = self.statement.derived
+        if derived is not None:
+            inputs = ", ".join(f"{i.name} = {i.value:g}{f' {i.unit}' if i.unit else ''}" for i in derived.inputs)
+            return f"{self.statement.text} (computed: {derived.formula}; {inputs})"
+        return f"{self.statement.text} (conclusion)" if self.statement.kind == "analysis" else self.statement.text
 
 
 def is_open(row: VerdictRow) -> bool:
@@ -49,7 +68,7 @@ def judged(
     batch: Sequence[Case], verdicts: Sequence[SentenceVerdict], context: GateContext, verifier: Verifier
 ) -> tuple[VerdictRow, ...]:
     """Return the rows of a batch; a sentence that the answer leaves out or judges twice stays unverified."""
-    passages = [i for case in batch for i in case.statement.evidence_ids]
+    passages = [i for case in batch for i in case.spans]
     rows = []
     for place, case in enumerate(batch, start=1):
         given = [v for v in verdicts if v.sentence == place]
@@ -62,16 +81,32 @@ def judged(
 
 def unjudged(case: Case, reason: str, verifier: Verifier) -> VerdictRow:
     """Return the row of a sentence that no model judged: it does not stand."""
-    return _changed(case.row, "unverified", case.statement.evidence_ids, verifier, (reason,))
+    return _changed(case.row, "unverified", case.spans, verifier, (reason,))
+
+
+def shorter(batch: Sequence[Case], told: Sequence[Shortened]) -> Iterator[tuple[str, str]]:
+    """Yield id and text of what was shortened to one other sentence; anything else leaves a sentence as it was."""
+    for place, case in enumerate(batch, start=1):
+        texts = [one_line(s.text) for s in told if s.sentence == place]
+        if len(texts) == 1 and 0 < len(texts[0]) < len(case.statement.text) and len(segment(texts[0])) == 1:
+            yield case.statement.id, texts[0]
+
+
+def repaired(row: VerdictRow, before: str) -> VerdictRow:
+    """Return the row of a shortened sentence that passed, with what it was before."""
+    told = f"shortened to its supported part; it was: “{before}”"
+    return row.model_copy(update={"reasons": (*row.reasons, told)})
 
 
 def _row(
     case: Case, verdict: SentenceVerdict, passages: Sequence[str], context: GateContext, verifier: Verifier
 ) -> VerdictRow:
     named = {passages[n - 1] for n in verdict.passages if 1 <= n <= len(passages)}
-    kept = tuple(i for i in case.statement.evidence_ids if i in named) if verdict.verdict == "supported" else ()
-    if not kept or not check_numbers(case.statement, {i: context.evidence[i].excerpt for i in kept}).passed:
-        kept = case.statement.evidence_ids
+    kept = tuple(i for i in case.spans if i in named) if verdict.verdict == "supported" else ()
+    cited = {i: context.evidence[i].excerpt for i in kept}
+    whole = bool(case.evidence_ids) or case.statement.derived is not None
+    if not kept or whole or not check_numbers(case.statement, cited).passed:
+        kept = case.spans
     return _changed(case.row, verdict.verdict, kept, verifier, _REASONS[verdict.verdict])
 
 
