@@ -6,7 +6,7 @@ from sqlalchemy.orm import Session
 
 from shared.domain.errors import LeadlineError
 
-REVISION = "0010"
+REVISION = "0008"
 
 
 class SchemaBehind(LeadlineError):
