@@ -5,10 +5,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from shared.db.engine import Transactions, open_engine
 from shared.db.migrate import migrate
 from tests.support.servers import fresh_database, postgres_server, valkey_server
+
+settings.register_profile("leadline", deadline=None)  # no test depends on timing
+settings.load_profile("leadline")
 
 CORPORA = Path(__file__).parents[1] / "evals" / "corpora"
 TEST_DATA = Path(os.environ.get("LEADLINE_TEST_DATA", Path(__file__).parents[2] / "shared" / "data"))

@@ -163,12 +163,18 @@ def test_a_killed_gateway_does_not_end_a_question(up: Shell) -> None:
 
 def test_an_interrupt_cancels_the_run(up: Shell) -> None:
     """Exit 130, the run is cancelled, the stack stays for others."""
-    process = up.begin("ask", QUESTION, "--depth", "thorough")
-    assert process.stderr is not None
-    while not process.stderr.readline().startswith("Run run_"):
-        assert process.poll() is None
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=WAIT_S)
+    info = read_info(Home(up.home))
+    assert info is not None
+    os.kill(info.processes["planner"], signal.SIGSTOP)  # so that the run cannot end before the interrupt comes
+    try:
+        process = up.begin("ask", QUESTION, "--depth", "thorough")
+        assert process.stderr is not None
+        while not process.stderr.readline().startswith("Run run_"):
+            assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=WAIT_S)
+    finally:
+        os.kill(info.processes["planner"], signal.SIGCONT)
     assert process.returncode == 130, err
     assert latest(up)["status"] == "cancelled"
     assert read_info(Home(up.home)) is not None

@@ -126,7 +126,7 @@ class Away(Answered):
 
 def test_capabilities_tell_whether_services_answered() -> None:
     """The last call at each that is configured is told; a database that is away hides no more than that."""
-    configured = Configured("1.2", {}, ("searxng", "tavily"), "jina")
+    configured = Configured("1.2", search_providers=("searxng", "tavily"), reranker="jina")
     deps = replace(fake_deps(Desk()), configured=configured, services=Answered(), outages=(ConnectionError,))
     rows = {
         row["name"]: row for row in create_app(deps).test_client().get("/api/v1/capabilities").json["web"]["services"]
