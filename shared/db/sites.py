@@ -15,6 +15,13 @@ from shared.ports.sites import Busy, RobotsEntry, Taken, Visitor
 PATIENCE_S = 1.5
 """A start that is no further off is waited for in place: a step that is put off comes back after a second at best."""
 
+EARLY_S = 0.5
+"""How long before its place a step comes back, at most: the way from the ledger to a worker takes a part of a second,
+and a slot that is free is then waited for in place."""
+
+SOONEST_S = 0.1
+"""A step that is there before its place is not sent away for less than this."""
+
 MARGIN_S = 0.02
 """Added to every delay, so that jitter on the way does not bring two requests closer together than the delay."""
 
@@ -50,7 +57,7 @@ class PostgresSites:
             if mine is None or mine <= now:
                 mine = _place(row, line, now, max(delay_s, row.last_hold_s))
                 _line_up(session, site, visitor.step_id, mine)
-            return Busy((mine - now).total_seconds())
+            return Busy(_back_in_s((mine - now).total_seconds(), delay_s))
 
         return self._transactions.run(work)
 
@@ -117,6 +124,12 @@ def _place(row: SiteRow, line: dict[str, datetime], now: datetime, distance_s: f
     ahead = [at for at in line.values() if at > now]
     first = max(row.next_start, now + distance if row.holder is not None else now)
     return max(first, max(ahead) + distance) if ahead else first
+
+
+def _back_in_s(place_s: float, delay_s: float) -> float:
+    """Return when a step is to come back for its place: early enough not to be late, and never at once again."""
+    early_s = min(EARLY_S, delay_s / 2)
+    return place_s - early_s if place_s > early_s + SOONEST_S else place_s
 
 
 def _line_up(session: Session, site: str, step_id: str, at: datetime) -> None:

@@ -34,6 +34,8 @@ _BLOCKS: tuple[tuple[str, str], ...] = (
 _REFUSED: tuple[tuple[Network, str], ...] = tuple(
     (ip_network(block), code) for code, blocks in _BLOCKS for block in blocks.split()
 )
+_INSIDE = frozenset({"ip_loopback", "ip_private", "ip_shared", "ip_benchmark"})
+"""Where an operator's own machines are."""
 _GLOBAL_UNICAST = ip_network("2000::/3")
 
 _MEANING = {
@@ -72,6 +74,16 @@ def judge_address(address: str | Address, allow: Sequence[Network] = ()) -> str 
     return None
 
 
+def judge_own_endpoint(address: str | Address, allow: Sequence[Network] = ()) -> str | None:
+    """Return the code by which an address of an endpoint that the operator named is refused, or None.
+
+    Such an endpoint may stand inside, since that is where the operator put it; it never is a metadata service, a
+    multicast group, or an address in another form.
+    """
+    code = judge_address(address, allow)
+    return None if code in _INSIDE else code
+
+
 def address_detail(host: str, address: str, code: str) -> str:
     """Say in a sentence why an address was refused."""
     shown = host if host == address else f"{host} leads to {address}, which"
@@ -88,7 +100,7 @@ class Allowance:
     def judge_url(self, url: Url) -> None:
         """Raise `NotAllowed` for a host or port that is refused whatever its name leads to."""
         if (url.host, url.port) in self.endpoints:
-            return
+            return  # its addresses are judged
         literal = url.literal
         if literal is not None:
             self.judge_endpoint(url, str(literal))
@@ -99,12 +111,12 @@ class Allowance:
 
     def judge_endpoint(self, url: Url, address: str) -> None:
         """Raise `NotAllowed` unless the address that the host of ``url`` leads to may be connected to."""
-        if (url.host, url.port) in self.endpoints:
-            return
-        code = judge_address(address, self.networks)
+        own = (url.host, url.port) in self.endpoints
+        judge = judge_own_endpoint if own else judge_address
+        code = judge(address, self.networks)
         if code is not None:
             raise NotAllowed(code, address_detail(url.host, address, code))
-        if not self._opened(address):
+        if not own and not self._opened(address):
             _judge_port(url)
 
     def _opened(self, address: str) -> bool:

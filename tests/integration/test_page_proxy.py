@@ -176,4 +176,12 @@ def test_nothing_outlives_the_proxy(site: Site) -> None:
     with proxied() as proxy, socket.create_connection(("127.0.0.1", proxy.port), timeout=10) as sock:
         sock.sendall(get(site.url(HOST, "/silent")))
         proxy.close()
-        assert sock.recv(1) == b""
+        assert received(sock) == b""
+
+
+def received(sock: socket.socket) -> bytes:
+    """Return what comes; a connection that is reset gives nothing."""
+    try:
+        return sock.recv(1)
+    except ConnectionResetError:
+        return b""

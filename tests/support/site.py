@@ -98,14 +98,14 @@ class _Server(ThreadingHTTPServer):
 class Site:
     """Hosts and their pages; every host name leads to the same loopback port."""
 
-    def __init__(self, tls: SSLContext | None = None) -> None:
+    def __init__(self, tls: SSLContext | None = None, address: str = LOOPBACK, port: int = 0) -> None:
         self.closing = threading.Event()
         self.latency: dict[str, float] = {}
         self.hosts: set[str] = set()
         self._answers: dict[tuple[str, str], Answer] = {}
         self._visits: list[Visit] = []
         self._lock = threading.Lock()
-        self._server = _Server((LOOPBACK, 0), Handler)
+        self._server = _Server((address, port), Handler)
         self._server.site = self
         self.scheme = "http"
         if tls is not None:

@@ -114,6 +114,25 @@ def test_an_endpoint_is_a_host_with_its_port() -> None:
             opened.judge_url(parse_url(url))
 
 
+@pytest.mark.parametrize("address", ["127.0.0.1", "10.0.0.5", "fd12::1", "100.64.0.1", "93.184.216.34"])
+def test_an_endpoint_may_stand_inside(address: str) -> None:
+    """An operator's own machine is where the operator says."""
+    Allowance(endpoints=frozenset({("engine.test", 8888)})).judge_endpoint(
+        parse_url("http://engine.test:8888/"), address
+    )
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["169.254.169.254", "169.254.1.1", "fd00:ec2::254", "224.0.0.1", "0.0.0.0", "::ffff:10.0.0.1", "nonsense"],
+)
+def test_an_endpoint_is_no_metadata_service(address: str) -> None:
+    """Whatever the name of an endpoint leads to, these are never connected to."""
+    opened = Allowance(endpoints=frozenset({("engine.test", 8888)}))
+    with pytest.raises(NotAllowed, match="ip_"):
+        opened.judge_endpoint(parse_url("http://engine.test:8888/"), address)
+
+
 @pytest.mark.skipif(not CASES.exists(), reason="needs the published lists of cases (LEADLINE_TEST_DATA)")
 def test_published_tricks() -> None:
     """Everything that the lists say must be blocked is, without asking any name service; what is public passes."""

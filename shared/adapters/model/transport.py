@@ -4,6 +4,8 @@ from collections.abc import AsyncIterator
 
 import httpx2
 
+from shared.adapters.model.judged import JudgedTransport, RefusedAddress
+
 MAX_BODY_BYTES = 4_000_000
 """Largest body of a reply; the text of one is a few kilobytes."""
 
@@ -24,10 +26,10 @@ class BodyTooLarge(httpx2.TransportError):
 
 
 class OtherOrigin(httpx2.TransportError):
-    """A request was about to leave for somewhere else than the configured endpoint."""
+    """A request was about to leave for somewhere else than the configured endpoint, or for where none may stand."""
 
-    def __init__(self) -> None:
-        super().__init__("Only the configured endpoint may be called.")
+    def __init__(self, detail: str = "Only the configured endpoint may be called.") -> None:
+        super().__init__(detail)
 
 
 class EncodedBody(httpx2.TransportError):
@@ -43,13 +45,16 @@ class BoundedTransport(httpx2.AsyncBaseTransport):
     def __init__(self, origin: httpx2.URL) -> None:
         self._origin = _origin(origin)
         limits = httpx2.Limits(max_connections=MAX_CONNECTIONS, max_keepalive_connections=MAX_CONNECTIONS)
-        self._inner = httpx2.AsyncHTTPTransport(trust_env=False, retries=0, limits=limits)
+        self._inner = JudgedTransport(httpx2.AsyncHTTPTransport(trust_env=False, retries=0, limits=limits))
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send a request; raises `OtherOrigin`, `EncodedBody`, and `BodyTooLarge` while the body is read."""
         if _origin(request.url) != self._origin:
             raise OtherOrigin
-        response = await self._inner.handle_async_request(request)
+        try:
+            response = await self._inner.handle_async_request(request)
+        except RefusedAddress as error:
+            raise OtherOrigin(str(error)) from error
         if response.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
             await response.aclose()
             raise EncodedBody
