@@ -126,6 +126,19 @@ def test_a_rest_holds_for_everybody(desk: SearchStage) -> None:
     assert len(exa.asked) == 1
 
 
+def test_a_long_rest_of_one_is_not_waited_for(desk: SearchStage) -> None:
+    """A provider that rests for long is left out and told while another answers; alone, its search has failed."""
+    desk.provider("tavily")
+    exa = desk.provider("exa")
+    desk.deps().web.slots.penalise("search:exa", 3000)
+    outcome = desk.attempt(desk.run())
+    assert outcome.result["failed"]["exa"]["code"] == "search_resting"
+    assert (len(outcome.found), len(outcome.fetches), exa.asked) == (10, 1, [])
+    desk.seats = desk.seats[1:]
+    with pytest.raises(Permanent, match="left alone for another"):
+        desk.attempt(desk.run())
+
+
 def test_a_provider_is_given_up_after_three_tries(desk: SearchStage) -> None:
     """Three failed tries in a step are enough; every one of them is in the fetch log once another provider answers."""
     exa, run_id = desk.provider("exa"), desk.run()

@@ -9,7 +9,7 @@ from services.fetcher.opening import SettingWrong, open_desk
 from services.fetcher.search import answers
 from services.fetcher.search.choosing import FLOOR, allowed, choose, local_scores
 from services.fetcher.search.contract import Hit, QueryLimits, SearchQuery, last_day
-from services.fetcher.search.fitting import fitted, plain_words, with_sites
+from services.fetcher.search.fitting import fitted, plain_words, telling_words, with_sites
 from shared.config.settings import Settings
 from shared.contracts.runs import SourcePolicy
 from shared.domain.search import PROVIDERS, parse_addresses, parse_names, serving
@@ -109,6 +109,8 @@ def test_cuts_fall_between_words() -> None:
     assert with_sites(SearchQuery("how deep is it", domains=("a.test",), excluded=("b.test",)), QueryLimits(40)) == (
         "how deep is (site:a.test) -site:b.test"
     )
+    assert telling_words("How deep is the basin?") == ["deep", "basin"]
+    assert telling_words("what is it") == ["what", "is", "it"]
     assert plain_words('What is "x-ray" AND (y)?') == "What is x-ray AND y"
 
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from urllib.parse import quote_plus
 
 from services.fetcher.search.contract import MOST_DOMAINS, QueryLimits, SearchQuery
+from shared.domain.text import STOP_WORDS
 
 _WORD = re.compile(r"\S+")
 
@@ -42,3 +43,9 @@ def _sites(domains: Sequence[str]) -> str:
 def plain_words(text: str) -> str:
     """Return a text without what query languages read as operators: only words and the hyphens inside them are left."""
     return " ".join(re.findall(r"\w+(?:-\w+)*", text))
+
+
+def telling_words(text: str) -> list[str]:
+    """Return the words of a text that say what it is about; all of them when none does."""
+    said = plain_words(text).split()
+    return [word for word in said if word.casefold() not in STOP_WORDS] or said
