@@ -292,7 +292,8 @@ def test_calls_are_in_the_fetch_log_without_the_key(desk: SearchStage) -> None:
     desk.attempt(run_id)
     rows = desk.stage.materials.fetches(run_id)
     assert {(row.tier, row.status, row.source_id, row.content_sha256) for row in rows} == {("api", 200, None, None)}
-    assert all(row.detail and "found 20" in row.detail for row in rows)
+    told = sorted(str(row.detail).partition(" for ")[0] for row in rows)
+    assert told == ["Brave found 20", "Exa found 20", "Serper found 10", "Tavily found 20"]
     everything = [row.model_dump_json() for row in rows]
     for table in ("receipts", "steps", "events", "fetches", "attempts"):
         everything += [str(row) for row in desk.stage.rows(f"select * from {table}")]
