@@ -28,6 +28,9 @@ BUSY = "site_busy"
 """The code of the error by which a step waits for its turn at a provider; that is no try."""
 
 
+LONGEST_TURN_S = 60.0
+"""A provider whose turn is further off rests, as it asked: the search goes on without it if another one answers."""
+
 PATIENCE_S = 24.0
 """No call begins later than this in a try of a step: the slowest one still ends before the step's own deadline."""
 
@@ -153,10 +156,10 @@ class Asking:
                 if rows and (over := self._given_up()) is not None:
                     return Asked(provider.name, (), words, rows, over)
                 call = self._call(request, query, stage)
+                if (waits := self._waits(call.error)) is not None:
+                    return Asked(provider.name, (), words, rows, waits)
                 if call.error is not None:
-                    failed = call.error if call.error.code == BUSY else self._failed(call)
-                    more = () if call.error.code == BUSY else (call.row,)
-                    return Asked(provider.name, (), words, (*rows, *more), failed)
+                    return Asked(provider.name, (), words, (*rows, call.row), self._failed(call))
                 kept = {"row": call.row.model_dump(mode="json"), **(call.answer or {})}
                 self._caller.keep(kept, "call", query.page, stage)
             rows = (*rows, Fetch.model_validate(kept["row"]))
@@ -179,6 +182,15 @@ class Asking:
             detail = f"{provider.label} found {len(found)} for “{provider.words(query)}”."
             return Call(row.of(request, fetched, detail), {"hits": [asdict(hit) for hit in found]})
         return Call(row.of(request, fetched, f"{provider.label} tells what to ask next."), {"next": str(found)})
+
+    def _waits(self, error: StepError | None) -> StepError | None:
+        """Return the error of a call whose turn has not come; None when the call was made."""
+        if not isinstance(error, RateLimited) or error.code != BUSY:
+            return None
+        if error.after_s <= LONGEST_TURN_S:
+            return error
+        detail = f"{self._seat.provider.label} asked to be left alone for another {error.after_s:.0f} s."
+        return RateLimited("search_resting", detail, error.after_s)
 
     def _unreachable(self, error: StepError) -> StepError:
         """Return the error of a provider that gave no answer, with what to do about it."""

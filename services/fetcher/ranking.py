@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from services.fetcher.asking import BUSY, Caller
+from services.fetcher.asking import BUSY, LONGEST_TURN_S, Caller
 from services.fetcher.deps import RankingSeat
 from services.fetcher.search.choosing import Chosen, Scores, local_scores
 from services.fetcher.search.reranking import MOST_TEXTS
 from shared.contracts.evidence import Fetch
-from shared.domain.errors import StepError
+from shared.domain.errors import RateLimited, StepError
 
 LOCAL = "leadline"
 PROVIDERS_ORDER = "providers"
@@ -43,7 +43,7 @@ def rank(caller: Caller, seat: RankingSeat, query: str, found: Sequence[Chosen])
         fetched = seat.fetch(request, caller.gate(0.0))
         scores = seat.reranker.scores(fetched, len(texts))
     except StepError as error:
-        if error.code == BUSY:
+        if isinstance(error, RateLimited) and error.code == BUSY and error.after_s <= LONGEST_TURN_S:
             raise
         caller.note(error)
         row = row_of.of(request, fetched, error.detail, error.code)

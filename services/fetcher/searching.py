@@ -10,7 +10,7 @@ from services.fetcher.found import Found
 from services.fetcher.ranking import Ranked, rank
 from services.fetcher.search.choosing import Chosen, allowed, choose
 from services.fetcher.search.contract import Hit, SearchQuery, WebEndpoint
-from services.fetcher.search.fitting import plain_words
+from services.fetcher.search.fitting import plain_words, telling_words
 from shared.contracts.candidates import page_candidate
 from shared.contracts.evidence import Fetch, Source
 from shared.contracts.runs import SourcePolicy
@@ -72,7 +72,8 @@ def _answer(query: SearchQuery, asked: Sequence[Asked], ranked: Ranked) -> dict[
 
 
 def _is_cut(text: str, sent: str) -> bool:
-    return not plain_words(sent).startswith(plain_words(text))
+    """Tell whether words that say what a query is about were not sent."""
+    return not set(telling_words(text)) <= set(plain_words(sent).split())
 
 
 def query_of(lease: Lease, facts: RunFacts) -> SearchQuery:

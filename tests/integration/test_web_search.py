@@ -1,7 +1,11 @@
 """Searches of the web: several providers, their failures, ranking and the fetch log, over a real ledger."""
 
+import contextlib
 import json
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,12 +18,13 @@ from services.fetcher.searching import pages_found
 from shared.db.engine import Transactions
 from shared.db.sites import PATIENCE_S as PATIENCE_IN_PLACE_S
 from shared.domain.errors import Permanent, RateLimited, Transient
+from shared.domain.ids import RunId
 from shared.domain.kinds import KINDS
 from shared.domain.states import StepKind
 from shared.ports.sites import Visitor
 from tests.support.search_apis import ENTRIES, KEY
 from tests.support.search_desk import SearchStage
-from tests.support.site import Handler, Reply, Site, running_site
+from tests.support.site import Handler, Reply, Site, gaps, overlaps, running_site
 from tests.support.stage import Stage
 
 RERANKERS = {"cohere": "/v2/rerank", "jina": "/v1/rerank", "voyage": "/v1/rerank"}
@@ -126,6 +131,19 @@ def test_a_rest_holds_for_everybody(desk: SearchStage) -> None:
     assert len(exa.asked) == 1
 
 
+def test_a_long_rest_of_one_is_not_waited_for(desk: SearchStage) -> None:
+    """A provider that rests for long is left out and told while another answers; alone, its search has failed."""
+    desk.provider("tavily")
+    exa = desk.provider("exa")
+    desk.deps().web.slots.penalise("search:exa", 3000)
+    outcome = desk.attempt(desk.run())
+    assert outcome.result["failed"]["exa"]["code"] == "search_resting"
+    assert (len(outcome.found), len(outcome.fetches), exa.asked) == (10, 1, [])
+    desk.seats = desk.seats[1:]
+    with pytest.raises(Permanent, match="left alone for another"):
+        desk.attempt(desk.run())
+
+
 def test_a_provider_is_given_up_after_three_tries(desk: SearchStage) -> None:
     """Three failed tries in a step are enough; every one of them is in the fetch log once another provider answers."""
     exa, run_id = desk.provider("exa"), desk.run()
@@ -228,6 +246,33 @@ def test_a_provider_has_a_slot_and_a_delay_of_its_own(desk: SearchStage) -> None
     assert {row[0] for row in desk.stage.rows("select key from sites")} == {"search:arxiv"}
 
 
+def test_searches_of_many_workers_take_turns(transactions: Transactions, site: Site) -> None:
+    """The provider's own log: never two calls at once, and starts no closer than the delay."""
+    desk = SearchStage(Stage(transactions, max_running=8), site, delay_s=0.15)
+    desk.provider("exa")
+    site.latency["exa.api.test"] = 0.05
+    before = len(site.visits("exa.api.test"))
+    runs = [desk.run() for _ in range(6)]
+    sleeping = replace(desk.deps().web, sleep=time.sleep)
+
+    def work(run_id: RunId) -> int:
+        deps, deadline = replace(desk.deps(), web=sleeping), time.monotonic() + 60
+        while time.monotonic() < deadline:
+            with contextlib.suppress(RateLimited):  # its turn has not come: the ledger would put the step off
+                return len(handlers.search(deps, leases[run_id]).found)
+        return 0
+
+    leases = {run_id: desk.claim(run_id) for run_id in runs}
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            assert list(pool.map(work, runs)) == [10] * 6
+    finally:
+        site.latency.clear()
+    visits = site.visits("exa.api.test")[before:]
+    assert (len(visits), overlaps(visits)) == (6, 0)
+    assert min(gaps(visits)) >= 0.15
+
+
 def test_a_second_page_fills_what_filters_took(desk: SearchStage) -> None:
     """Where Leadline filters, one more page is asked for when the first leaves too little; natively filtered, not."""
     openalex = desk.provider("openalex")
@@ -247,7 +292,8 @@ def test_calls_are_in_the_fetch_log_without_the_key(desk: SearchStage) -> None:
     desk.attempt(run_id)
     rows = desk.stage.materials.fetches(run_id)
     assert {(row.tier, row.status, row.source_id, row.content_sha256) for row in rows} == {("api", 200, None, None)}
-    assert all(row.detail and "found 20" in row.detail for row in rows)
+    told = sorted(str(row.detail).partition(" for ")[0] for row in rows)
+    assert told == ["Brave found 20", "Exa found 20", "Serper found 10", "Tavily found 20"]
     everything = [row.model_dump_json() for row in rows]
     for table in ("receipts", "steps", "events", "fetches", "attempts"):
         everything += [str(row) for row in desk.stage.rows(f"select * from {table}")]

@@ -9,7 +9,7 @@ from services.fetcher.opening import SettingWrong, open_desk
 from services.fetcher.search import answers
 from services.fetcher.search.choosing import FLOOR, allowed, choose, local_scores
 from services.fetcher.search.contract import Hit, QueryLimits, SearchQuery, last_day
-from services.fetcher.search.fitting import fitted, plain_words, with_sites
+from services.fetcher.search.fitting import fitted, plain_words, telling_words, with_sites
 from shared.config.settings import Settings
 from shared.contracts.runs import SourcePolicy
 from shared.domain.search import PROVIDERS, parse_addresses, parse_names, serving
@@ -100,15 +100,29 @@ def test_a_query_fits_whatever_it_is(text: str, chars: int, words: int, escaped:
     assert " ".join(text.split()).startswith(kept)
 
 
+@given(st.text("ab ", min_size=1, max_size=300), st.lists(st.integers(1, 250), max_size=8), st.integers(20, 400))
+def test_site_words_leave_room_for_the_query(text: str, sizes: list[int], chars: int) -> None:
+    """However long domains are, the whole stays within the limit and begins with the query."""
+    domains = tuple(f"{'d' * size}.test" for size in sizes)
+    for query in (SearchQuery(text, domains=domains), SearchQuery(text, excluded=domains)):
+        sent = with_sites(query, QueryLimits(chars))
+        assert len(sent) <= chars
+        assert " ".join(text.split()).startswith(sent.partition(" (site:")[0].partition(" -site:")[0])
+
+
 def test_cuts_fall_between_words() -> None:
     """A word that does not fit is left out, unless it is the first."""
     assert fitted("how deep is the basin", QueryLimits(12)) == "how deep is"
     assert fitted("how deep is the basin", QueryLimits(11)) == "how deep is"
     assert fitted("how deep is the basin", QueryLimits(100, words=2)) == "how deep"
     assert fitted("unbelievable", QueryLimits(5)) == "unbel"
-    assert with_sites(SearchQuery("how deep is it", domains=("a.test",), excluded=("b.test",)), QueryLimits(40)) == (
-        "how deep is (site:a.test) -site:b.test"
+    assert with_sites(SearchQuery("how deep is it", domains=("a.test",), excluded=("b.test",)), QueryLimits(60)) == (
+        "how deep is it (site:a.test) -site:b.test"
     )
+    assert with_sites(SearchQuery("how deep is it", domains=("a.test",)), QueryLimits(26)) == "how deep is it"
+    assert with_sites(SearchQuery("how deep is it", domains=("a.test",)), QueryLimits(40)).endswith("(site:a.test)")
+    assert telling_words("How deep is the basin?") == ["deep", "basin"]
+    assert telling_words("what is it") == ["what", "is", "it"]
     assert plain_words('What is "x-ray" AND (y)?') == "What is x-ray AND y"
 
 

@@ -13,7 +13,7 @@ from services.fetcher.net.messages import Fetched, FetchRequest
 from services.fetcher.search.answers import TITLE_CHARS, date, names, text
 from services.fetcher.search.api import SearchApi
 from services.fetcher.search.contract import Hit, QueryLimits, SearchQuery
-from services.fetcher.search.fitting import fitted, plain_words
+from services.fetcher.search.fitting import fitted, telling_words
 
 _ATOM = "{http://www.w3.org/2005/Atom}"
 _ARXIV = "{http://arxiv.org/schemas/atom}"
@@ -27,15 +27,15 @@ class Arxiv(SearchApi):
     name = "arxiv"
     hosts = ("arxiv.org",)
     delay_s = 3.0
-    query_limits = QueryLimits(300)
+    query_limits = QueryLimits(300, words=20)
 
     def words(self, query: SearchQuery) -> str:
-        """Return the words of the query alone: marks are operators there."""
-        return fitted(plain_words(query.text), self.query_limits)
+        """Return the words of the query that say what it is about: marks are operators there."""
+        return fitted(" ".join(telling_words(query.text)), self.query_limits)
 
     def request(self, query: SearchQuery) -> FetchRequest:
-        """Return the request that asks for a query."""
-        searched = f"all:({self.words(query)})"
+        """Return the request for what holds any of the words, the most relevant first: all of them hold few papers."""
+        searched = "(" + " OR ".join(f"all:{word}" for word in self.words(query).split()) + ")"
         if query.since or query.until:
             first, last = query.first_day or _EARLIEST, query.last_day or _LATEST
             searched += f" AND submittedDate:[{first.replace('-', '')}0000 TO {last.replace('-', '')}2359]"

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from urllib.parse import quote_plus
 
 from services.fetcher.search.contract import MOST_DOMAINS, QueryLimits, SearchQuery
+from shared.domain.text import STOP_WORDS
 
 _WORD = re.compile(r"\S+")
 
@@ -25,20 +26,37 @@ def _cut(text: str, room: int) -> str:
 
 
 def with_sites(query: SearchQuery, limits: QueryLimits, *, exclude: bool = True) -> str:
-    """Return the query with ``site:`` words, which most web search engines understand, within the limits."""
-    sites = _sites(query.domains[:MOST_DOMAINS])
+    """Return the query with ``site:`` words, which most web search engines understand, within the limits.
+
+    They take at most half of the room; domains that find none are left to Leadline's own filter.
+    """
+    room = limits.chars // 2
+    wanted = _fitting([f"site:{domain}" for domain in query.domains[:MOST_DOMAINS]], room - len(" ()"), " OR ")
+    sites = f" ({' OR '.join(wanted)})" if wanted else ""
     if exclude:
-        sites += "".join(f" -site:{domain}" for domain in query.excluded[:MOST_DOMAINS])
+        unwanted = [f"-site:{domain}" for domain in query.excluded[:MOST_DOMAINS]]
+        sites += "".join(f" {word}" for word in _fitting(unwanted, room - len(sites), " "))
     spent = QueryLimits(limits.chars, max(limits.words - len(sites.split()), 1) if limits.words else 0, limits.escaped)
     return fitted(query.text, spent, len(sites)) + sites
 
 
-def _sites(domains: Sequence[str]) -> str:
-    if not domains:
-        return ""
-    return " (" + " OR ".join(f"site:{domain}" for domain in domains) + ")"
+def _fitting(words: Sequence[str], room: int, between: str) -> list[str]:
+    """Return the first of the words that fit into so many characters, with what stands between them."""
+    kept: list[str] = []
+    for word in words:
+        room -= len(word) + len(between)
+        if room < 0:
+            break
+        kept.append(word)
+    return kept
 
 
 def plain_words(text: str) -> str:
     """Return a text without what query languages read as operators: only words and the hyphens inside them are left."""
     return " ".join(re.findall(r"\w+(?:-\w+)*", text))
+
+
+def telling_words(text: str) -> list[str]:
+    """Return the words of a text that say what it is about; all of them when none does."""
+    said = plain_words(text).split()
+    return [word for word in said if word.casefold() not in STOP_WORDS] or said

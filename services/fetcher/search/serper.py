@@ -15,6 +15,9 @@ from services.fetcher.search.contract import Hit, QueryLimits, SearchQuery, WebE
 from services.fetcher.search.fitting import with_sites
 from shared.domain.errors import Permanent, StepError
 
+PAGE_RESULTS = 10
+"""More on one page cost a second credit."""
+
 _PATHS: dict[WebEndpoint, str] = {"web": "/search", "news": "/news", "scholar": "/scholar"}
 _LISTS: dict[WebEndpoint, str] = {"web": "organic", "news": "news", "scholar": "organic"}
 _PUBLICATION = re.compile(r"(?P<author>.+?) - (?:(?P<publisher>.+?), )?(?P<year>\d{4}) - .+")
@@ -34,7 +37,7 @@ class Serper(SearchApi):
 
     def request(self, query: SearchQuery) -> FetchRequest:
         """Return the request that asks for a query."""
-        asked: dict[str, object] = {"q": self.words(query), "num": min(query.results, 20), "page": query.page}
+        asked: dict[str, object] = {"q": self.words(query), "num": PAGE_RESULTS, "page": query.page}
         if query.language:
             asked["hl"] = query.language.partition("-")[0].lower()
         if query.endpoint != "scholar" and (query.since or query.until):
