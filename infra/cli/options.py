@@ -36,6 +36,7 @@ def parser() -> Parser:
     _keys(commands)
     _documents(commands)
     add_inspections(commands, Parser)
+    _bench(commands)
     return made
 
 
@@ -56,6 +57,12 @@ def _command(commands: Commands, name: str, function: str, summary: str, *, data
 def _keys(commands: Commands) -> None:
     keys = _command(commands, "keys", "keys:run", "Make, list and revoke the keys of a shared installation.")
     keys.add_argument("rest", nargs=argparse.REMAINDER, metavar="create|list|revoke", help="with their options")
+
+
+def _bench(commands: Commands) -> None:
+    bench = _command(commands, "bench", "bench:run", "Measure Leadline itself (in a checkout of the source).")
+    bench.add_argument("measurement", choices=("faults", "mutants"), help="runs while everything dies; planted faults")
+    bench.add_argument("rest", nargs=argparse.REMAINDER, metavar="OPTIONS", help="its own; see `bench faults --help`")
 
 
 def _ask(commands: Commands) -> None:

@@ -1,12 +1,14 @@
 """Kombu's Redis transport, mended where a broker that goes away would take the worker along.
 
-When a connection is lost, kombu puts back what was not acknowledged. By then it may have taken the connection apart
-already, and fails with an AttributeError, which no part of Celery takes for a lost connection: the worker ends.
+When a connection is lost, kombu takes it apart, while threads still acknowledge messages on it and what was not
+acknowledged is to be put back. Both then fail with an AttributeError, which no part of Celery takes for a lost
+connection: the worker ends.
 """
 
 from typing import Any
 
 from kombu.transport import TRANSPORT_ALIASES, redis
+from redis.exceptions import ConnectionError as RedisConnectionError
 
 
 class QoS(redis.QoS):
@@ -14,14 +16,25 @@ class QoS(redis.QoS):
 
     def restore_unacked_once(self, stderr: Any = None) -> None:
         """Put unacknowledged messages back if there is a connection to do it on."""
-        if self.channel.connection.client is not None:
+        if not self.channel.is_taken_apart:
             super().restore_unacked_once(stderr)  # type: ignore[no-untyped-call]
 
 
 class Channel(redis.Channel):
-    """A channel with that."""
+    """A channel that calls a lost connection by its name."""
 
     QoS = QoS
+
+    @property
+    def is_taken_apart(self) -> bool:
+        """Whether the connection of this channel is gone."""
+        return self.connection is None or self.connection.client is None
+
+    def _connparams(self, asynchronous: bool = False) -> dict[str, Any]:
+        if self.is_taken_apart:
+            raise RedisConnectionError("The connection to the broker is gone.")
+        params: dict[str, Any] = super()._connparams(asynchronous)  # type: ignore[no-untyped-call]
+        return params
 
 
 class Transport(redis.Transport):

@@ -11,8 +11,13 @@ from infra.standalone.valkey import EmbeddedValkey
 from tests.conftest import CORPORA
 from tests.support.api import Api
 from tests.support.servers import fresh_database, open_folder, valkey_server
+from tests.support.site import Site, running_site
 from tests.support.stack import MODULES, Stack, running_stack
 from tests.support.zygote import Zygote, running_zygote
+
+HOST = "city.test"
+DELAY_S = 0.8
+"""Between two requests to the site: long enough that some of a run's reads are put off."""
 
 
 @pytest.fixture
@@ -41,11 +46,15 @@ def zygote() -> Iterator[Zygote]:
 
 @dataclass(frozen=True)
 class City:
-    """A stack with two gateways, a Valkey that may be taken away, and documents that are taken in."""
+    """A stack with two gateways, a Valkey that may be taken away, documents that are taken in, and a site to read."""
 
     stack: Stack
     valkey: EmbeddedValkey
     documents: list[str]
+    site: Site
+    pages: list[str]
+    admin_url: str
+    """Of the superuser of its database server."""
 
     @property
     def api(self) -> Api:
@@ -53,19 +62,29 @@ class City:
         return Api(self.stack.address)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def city(
     postgres: str, template_database: str, zygote: Zygote, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[City]:
-    """A stack for a whole module; each of its tests leaves everything running."""
+    """A stack for all modules that leave everything running when they are through."""
     tmp = tmp_path_factory.mktemp("city")
-    with open_folder(tmp) as folder, fresh_database(postgres, template_database) as url:
+    with (
+        running_site() as site,
+        open_folder(tmp) as folder,
+        fresh_database(postgres, template_database) as url,
+    ):
+        pages = [site.answer(HOST, f"/{n}", f"<title>{n}</title><p>Basin {n} is {n} m deep.</p>") for n in range(1, 6)]
         valkey = EmbeddedValkey(Home(folder / "valkey"))
         valkey.start()
-        stack = Stack(url, valkey.url, tmp, launch=zygote.launch)
+        settings = {
+            "LEADLINE_ALLOW_NETWORKS": "127.0.0.1",
+            "LEADLINE_RESOLVE_HOSTS": site.hosts_setting(),
+            "LEADLINE_SITE_DELAY_SECONDS": str(DELAY_S),
+        }
+        stack = Stack(url, valkey.url, tmp, settings, launch=zygote.launch)
         try:
             stack.start(*MODULES, "gateway-2")
-            yield City(stack, valkey, Api(stack.address).upload(CORPORA / "harbor"))
+            yield City(stack, valkey, Api(stack.address).upload(CORPORA / "harbor"), site, pages, postgres)
         finally:
             stack.stop()
             valkey.stop()

@@ -5,6 +5,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 import pytest
@@ -15,7 +16,7 @@ from tests.faults.test_crashes import QUESTION
 from tests.support.api import Api
 from tests.support.invariants import broken_invariants
 from tests.support.proxy import proxy_for
-from tests.support.sse import following
+from tests.support.sse import Follower, following
 from tests.support.stack import wait_until
 
 OUTAGE_S = float(os.environ.get("LEADLINE_TEST_OUTAGE_SECONDS", "5"))
@@ -64,6 +65,37 @@ def act(api: Api, run_id: str, action: str, **more: int) -> requests.Response:
     return answer
 
 
+@dataclass
+class Requests:
+    """Makes the same round of requests again and again; ``slowest`` is the longest that each took."""
+
+    city: City
+    under_way: str
+    watched: str
+    posted: list[str] = field(default_factory=list)
+    slowest: dict[str, float] = field(default_factory=dict)
+
+    def round(self) -> None:
+        """Make each request once."""
+        api, address = self.city.api, self.city.stack.address
+        asked = {"auto_approve": False}
+        timed(self.slowest, "post", lambda: self.posted.append(api.ask(QUESTION, self.city.documents, **asked)))
+        timed(self.slowest, "run", lambda: api.json(f"/research-runs/{self.under_way}"))
+        timed(self.slowest, "list", lambda: api.json("/research-runs"))
+        timed(self.slowest, "capabilities", lambda: api.json("/capabilities"))
+        timed(self.slowest, "ready", lambda: requests.get(f"{address}/readyz", timeout=10).raise_for_status())
+        timed(self.slowest, "metrics", lambda: requests.get(f"{address}/metrics", timeout=10).raise_for_status())
+        timed(self.slowest, "stream", lambda: Follower(address, self.watched).connect().close())
+
+    def too_slow(self, usual: dict[str, float]) -> dict[str, float]:
+        """Return what took longer than is promised, on a machine that takes ``usual`` for it when all is well."""
+        return {
+            name: seconds
+            for name, seconds in self.slowest.items()
+            if seconds > max(SLOWEST_POST_S if name == "post" else SLOWEST_S, 4 * usual[name])
+        }
+
+
 def timed(slowest: dict[str, float], name: str, call: Callable[[], object]) -> None:
     """Make a call and keep how long it took, if that is the longest of its name."""
     began = time.monotonic()
@@ -77,33 +109,27 @@ def test_redis_away_slows_and_breaks_nothing(city: City, outage: Callable[[City]
     api, stack = city.api, city.stack
     under_way = api.ask(QUESTION, city.documents)
     watched = waiting(api, city.documents)
-    slowest: dict[str, float] = {}
-    posted: list[str] = []
+    usual, meanwhile = Requests(city, under_way, watched), Requests(city, under_way, watched)
+    usual.round()
     with following(stack.address, watched) as stream:
         wait_until(lambda: stream.seen, "the stream begins")
         with outage(city):  # type: ignore[attr-defined]
             end = time.monotonic() + OUTAGE_S
-            timed(slowest, "action", lambda: act(api, watched, "approve_plan", expected_version=1))
+            act(api, watched, "approve_plan", expected_version=1)
             approved = api.run(watched)["last_seq"]
-            wait_until(lambda: stream.last >= approved, "the stream shows what was just done", 5)
+            wait_until(lambda: stream.last >= approved, "the stream shows what was just done", 10)
+            meanwhile.round()
             while time.monotonic() < end:
-                timed(slowest, "post", lambda: posted.append(api.ask(QUESTION, city.documents, auto_approve=False)))
-                timed(slowest, "run", lambda: api.json(f"/research-runs/{under_way}"))
-                timed(slowest, "list", lambda: api.json("/research-runs"))
-                timed(slowest, "ready", lambda: requests.get(f"{stack.address}/readyz", timeout=10).raise_for_status())
-                timed(slowest, "metrics", lambda: requests.get(f"{stack.address}/metrics", timeout=10))
-                timed(slowest, "stream", lambda: following(stack.address, watched).__enter__().close())
-                timed(slowest, "capabilities", lambda: api.json("/capabilities"))
-            for run_id in posted[1:]:
-                timed(slowest, "action", lambda: act(api, run_id, "cancel"))  # noqa: B023
-        assert slowest["post"] < SLOWEST_POST_S, slowest
-        assert max(slowest.values()) < SLOWEST_S, slowest
+                meanwhile.round()
+        assert meanwhile.too_slow(usual.slowest) == {}
         for run_id in (under_way, watched):
             api.complete(run_id)
         wait_until(lambda: stream.ended, "the stream ends with its run")
         assert [seq for seq, _ in stream.seen] == list(range(1, api.run(watched)["last_seq"] + 1))
-    wait_until(lambda: api.run(posted[0])["status"] == "awaiting_plan_approval", "the run posted meanwhile is planned")
-    act(api, posted[0], "cancel")
+    posted = [*usual.posted, *meanwhile.posted]
+    for run_id in posted:
+        wait_until(lambda: api.run(run_id)["status"] == "awaiting_plan_approval", "runs posted are planned")  # noqa: B023
+        act(api, run_id, "cancel")
     assert api.evidence_spans(under_way) == api.evidence_spans(watched)
     assert broken_invariants(stack.database_url) == {}
 

@@ -19,6 +19,9 @@ CHECKS = {
         "select a.step_id from attempts a join attempts b on b.step_id = a.step_id and b.number = a.number + 1 "
         "where b.claimed_at < least(a.leased_until, coalesce(a.ended_at, a.leased_until))"
     ),
+    "I5 no lease is taken away before it has run out": (
+        "select step_id from attempts where outcome = 'interrupted' and ended_at < leased_until"
+    ),
     "I6 tries are numbered without a gap": (
         "select step_id from attempts group by step_id having max(number) <> count(*)"
     ),

@@ -23,12 +23,16 @@ class Follower:
     _thread: threading.Thread | None = None
     _answer: requests.Response | None = None
 
-    def start(self) -> None:
-        """Connect and begin to read."""
+    def connect(self) -> "Follower":
+        """Connect."""
         url = f"{self.address}/api/v1/research-runs/{self.run_id}/events"
         headers = {"Accept": "text/event-stream", "Last-Event-ID": str(self.after)}
         self._answer = requests.get(url, headers=headers, stream=True, timeout=TIMEOUT_S)
         assert self._answer.status_code == 200, self._answer.text
+        return self
+
+    def start(self) -> None:
+        """Begin to read."""
         self._thread = threading.Thread(target=self._read, daemon=True)
         self._thread.start()
 
@@ -68,7 +72,7 @@ class Follower:
 def following(address: str, run_id: str, after: int = 0) -> Iterator[Follower]:
     """Yield a follower that reads, and close it."""
     follower = Follower(address, run_id, after)
-    follower.start()
+    follower.connect().start()
     try:
         yield follower
     finally:

@@ -17,10 +17,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--runs", type=int, default=40, metavar="N", help="runs that are disturbed (40)")
     parser.add_argument("--seconds", type=float, default=60.0, metavar="S", help="how long everything dies (60)")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of chance (1)")
+    parser.add_argument("--shapes", type=int, metavar="N", help="how many of the inputs are used (all)")
+    parser.add_argument("--calm", type=float, default=300.0, metavar="S", help="how long runs may take to end (300)")
+    parser.add_argument("--no-takeover", action="store_true", help="do not measure the takeover after a single kill")
     parser.add_argument("--json", metavar="FILE", help="also write the result there; - prints it in place of the table")
     parser.add_argument("--keep", metavar="FOLDER", help="an empty folder for logs, which is kept")
     asked = parser.parse_args(arguments)
-    plan = Plan(asked.runs, asked.seconds, asked.seed)
+    plan = Plan(asked.runs, asked.seconds, asked.seed, asked.shapes, takeover=not asked.no_takeover, calm_s=asked.calm)
     if asked.keep:
         outcome = run_loop(plan, Path(asked.keep))
     else:

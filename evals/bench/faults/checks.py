@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, text
 
-from evals.bench.faults.world import DELAY_S, World, number_of, search_of
+from evals.bench.faults.world import World, number_of, search_of
 from shared.guards.sites import site_key
 from tests.support.site import Visit, gaps, overlaps
 
@@ -92,7 +92,7 @@ def _search_receipts(connection: Connection) -> dict[str, _Call]:
     return {f"{number_of(domain)} {query}": _Call(float(kept), tries) for domain, query, kept, tries in rows}
 
 
-def impolite(visits: Iterable[Visit]) -> list[str]:
+def impolite(visits: Iterable[Visit], delay_s: float) -> list[str]:
     """Return what a site's log shows against it: requests that overlap, that come too soon, pages before robots.txt."""
     by_site: dict[str, list[Visit]] = defaultdict(list)
     for visit in visits:
@@ -101,7 +101,7 @@ def impolite(visits: Iterable[Visit]) -> list[str]:
     for site, of_site in by_site.items():
         if overlaps(of_site):
             found.append(f"{site}: {overlaps(of_site)} requests while another was under way")
-        close = [gap for gap in gaps(of_site) if gap < DELAY_S]
+        close = [gap for gap in gaps(of_site) if gap < delay_s]
         if close:
             found.append(f"{site}: {len(close)} requests sooner than the delay, after {min(close):.3f} s at the least")
         first = min(of_site, key=lambda v: v.start)

@@ -15,7 +15,7 @@ from evals.bench.faults.monkey import Monkey
 from evals.bench.faults.sameness import normal_form
 from evals.bench.faults.takeover import measure_takeover, takeovers
 from evals.bench.faults.work import FINAL, Clients, Job, inputs, jobs
-from evals.bench.faults.world import LEASE_S, World, running_world
+from evals.bench.faults.world import DELAY_S, LEASE_S, World, running_world
 from tests.support.invariants import broken_invariants
 
 POSTED_WITHIN = 0.7
@@ -40,6 +40,8 @@ class Plan:
     """How many of the inputs are used; all of them unless said."""
     takeover: bool = True
     """Whether the takeover after a kill is measured afterwards."""
+    delay_s: float = DELAY_S
+    """The delay between two requests to a site; without one a fetch is short, and seldom broken off."""
     calm_s: float = 300.0
     """How long runs may take to end once everything is left alone."""
 
@@ -84,7 +86,7 @@ def run_loop(plan: Plan, folder: Path) -> Outcome:
     quiet, hurt = jobs(1, shapes, shapes), jobs(shapes + 1, plan.runs, shapes)
     slow = jobs(shapes + plan.runs + 1, SLOW_RUNS, shapes) if plan.takeover else []
     outcome = Outcome(plan)
-    with running_world(folder, len(quiet) + len(hurt) + len(slow) + 1) as world:
+    with running_world(folder, len(quiet) + len(hurt) + len(slow) + 1, plan.delay_s) as world:
         engine = create_engine(world.stack.database_url, pool_pre_ping=True)
         try:
             clients = Clients(world)
@@ -149,7 +151,7 @@ def _judge(
         outcome.note("not completed", unfinished(known))
         outcome.note("duplicate effects", duplicate_effects(connection))
         outcome.note("calls made again", repeated_calls(connection, world))
-        outcome.note("impolite", impolite(world.site.visits()))
+        outcome.note("impolite", impolite(world.site.visits(), world.delay_s))
         wanted = {job.input: runs[job.number] for job in quiet if job.number in runs}
         for job in hurt:
             if job.number in runs and job.input in wanted:

@@ -19,6 +19,8 @@ from infra.standalone import system
 KILL_EVERY_S = 0.25
 FLUSH_EVERY_S = 5.0
 FROZEN_S = LEASE_S * 2.2
+SPARED_S = 2.0
+"""How long a process that was frozen is left alive afterwards, so that it can try to finish what it had."""
 CHILD_SHARE = 0.25
 """How often a child of a process is killed in place of the process, where it has one."""
 
@@ -39,7 +41,9 @@ class Monkey:
     ended: list[str] = field(default_factory=list)
     """Processes that ended without being killed."""
     frozen: str | None = None
+    """The process that stands still, or did a moment ago."""
     _thaw_at: float = 0.0
+    _spared_until: float = 0.0
     _children: dict[int, str] = field(default_factory=dict)
 
     def run(self) -> None:
@@ -53,6 +57,8 @@ class Monkey:
             self.tend()
             while due and due[0][0] <= passed:
                 self._do(due.pop(0)[1])
+            if self.frozen is None and self.seconds * FREEZING[0] <= passed <= self.seconds * FREEZING[1]:
+                self._freeze()
             if passed >= next_flush:
                 next_flush += FLUSH_EVERY_S
                 self._flush()
@@ -91,14 +97,20 @@ class Monkey:
 
     def _do(self, what: str) -> None:
         self.counts[what] += 1
-        if what == "worker frozen":
-            self.frozen = self._busy() or "fetcher"
-            os.kill(self.world.stack.processes[self.frozen].pid, signal.SIGSTOP)
-            self._thaw_at = time.monotonic() + FROZEN_S
-        elif what == "Valkey killed":
+        if what == "Valkey killed":
             self.world.servers.restart_valkey()
         else:
             self.world.servers.restart_postgres()
+
+    def _freeze(self) -> None:
+        """Freeze the worker that holds the most steps, if one holds any."""
+        busy = self._busy()
+        if busy is None:
+            return
+        os.kill(self.world.stack.processes[busy].pid, signal.SIGSTOP)
+        self.frozen, self._thaw_at = busy, time.monotonic() + FROZEN_S
+        self._spared_until = self._thaw_at + SPARED_S
+        self.counts["worker frozen"] += 1
 
     def _busy(self) -> str | None:
         """Return the worker that holds the most steps, for which it is the worst moment to stand still."""
@@ -119,9 +131,13 @@ class Monkey:
             self.counts["Valkey flushed"] += 1
 
     def _thaw(self, *, force: bool = False) -> None:
-        if self.frozen is not None and (force or time.monotonic() >= self._thaw_at):
+        if self.frozen is None:
+            return
+        now = time.monotonic()
+        if force or now >= self._thaw_at:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.world.stack.processes[self.frozen].pid, signal.SIGCONT)
+        if force or now >= self._spared_until:
             self.frozen = None
 
 
@@ -130,11 +146,12 @@ def _lives(pid: int) -> bool:
     return bool(system.birth(pid)) and "python" in system.command_line(pid)
 
 
+FREEZING = (0.05, 0.85)
+"""The part of the time in which one worker after the other stands still."""
+
 _PLAN = (
-    (0.10, "worker frozen"),
     (0.30, "Valkey killed"),
     (0.45, "Postgres restarted"),
-    (0.60, "worker frozen"),
     (0.80, "Postgres restarted"),
 )
 """What happens once, and at which part of the time."""

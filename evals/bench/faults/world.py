@@ -27,7 +27,8 @@ HARBOR = ROOT / "evals" / "corpora" / "harbor"
 SITES = "abcd"
 """The sites of each run: its pages are spread over them."""
 
-LATENCY_S = 0.1
+LATENCY_S = 0.15
+SHORT_S = 0.02
 DELAY_S = 0.1
 LEASE_S = 4.0
 SWEEP_S = 0.3
@@ -125,6 +126,7 @@ class World:
     servers: Servers
     stack: Stack
     pages: dict[str, list[str]]
+    delay_s: float
 
     def urls(self, number: int, *names: str) -> list[str]:
         """Return the addresses of some pages on a run's sites, or of all."""
@@ -137,7 +139,7 @@ class World:
         return [self.stack.address_of(name) for name in self.stack.processes if name.startswith("gateway")]
 
 
-def _serve(site: Site, numbers: range) -> dict[str, list[str]]:
+def _serve(site: Site, numbers: range, latency_s: float) -> dict[str, list[str]]:
     """Put the corpus on the sites of every run."""
     files = [p for p in sorted(HARBOR.iterdir()) if p.name not in NOT_DOCUMENTS]
     pages: dict[str, list[str]] = {name: [] for name in SITES}
@@ -148,7 +150,7 @@ def _serve(site: Site, numbers: range) -> dict[str, list[str]]:
         reply = Reply(path.read_bytes(), headers={"Content-Type": kind})
         for number in numbers:
             site.answer(host(of_site, number), f"/{path.name}", reply)
-            site.latency[host(of_site, number)] = LATENCY_S
+            site.latency[host(of_site, number)] = latency_s
     return pages
 
 
@@ -161,7 +163,7 @@ def _bodies(site: Site, pages: dict[str, list[str]]) -> dict[str, bytes]:
 
 
 @contextmanager
-def running_world(folder: Path, runs: int, processes: tuple[str, ...] = PROCESSES, **settings: str) -> Iterator[World]:
+def running_world(folder: Path, runs: int, delay_s: float = DELAY_S) -> Iterator[World]:
     """Yield a world with sites for so many runs, everything in it running, and end it.
 
     What is raised against the defaults: attempt caps, the straggler wait and the runs at once, since the loop would
@@ -169,7 +171,7 @@ def running_world(folder: Path, runs: int, processes: tuple[str, ...] = PROCESSE
     """
     with ExitStack() as opened:
         site = opened.enter_context(running_site())
-        pages = _serve(site, range(runs))
+        pages = _serve(site, range(runs), LATENCY_S if delay_s else SHORT_S)
         engine = Engine(site, _bodies(site, pages))
         servers = Servers(opened.enter_context(open_folder(folder)))
         opened.callback(servers.stop)
@@ -182,20 +184,19 @@ def running_world(folder: Path, runs: int, processes: tuple[str, ...] = PROCESSE
             "SEARXNG_URL": engine.url,
             "LEADLINE_ALLOW_NETWORKS": "127.0.0.1",
             "LEADLINE_RESOLVE_HOSTS": site.hosts_setting(),
-            "LEADLINE_SITE_DELAY_SECONDS": str(DELAY_S),
+            "LEADLINE_SITE_DELAY_SECONDS": str(delay_s),
             "LEADLINE_LEASE_SECONDS": str(LEASE_S),
             "LEADLINE_SWEEP_SECONDS": str(SWEEP_S),
             "LEADLINE_MAX_INTERRUPTIONS": "1000",
             "LEADLINE_MAX_ERRORS": "1000",
             "LEADLINE_STRAGGLER_WAIT_SECONDS": "3600",
             "LEADLINE_MAX_RUNNING_RUNS": "100",
-            **settings,
         }
         zygote = opened.enter_context(running_zygote())
         stack = Stack(database, servers.valkey.url, logs, extra, launch=zygote.launch)
         opened.callback(stack.stop)
-        stack.start(*processes)
-        yield World(site, engine, servers, stack, pages)
+        stack.start(*PROCESSES)
+        yield World(site, engine, servers, stack, pages, delay_s)
 
 
 def descendants(pid: int) -> list[int]:
