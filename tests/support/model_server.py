@@ -1,7 +1,8 @@
 """Models' providers on loopback: real HTTP in the formats of `model_wires`; the modes are names of models.
 
-`scripted` answers honestly; `malformed-…` spoils the form of an honest answer; `fake-…` behaves as providers do when
-they cannot or will not answer. Every call is counted, and ``GET /counts`` tells the counts.
+`scripted` answers honestly; `obedient` does what any text asks for; `malformed-…` spoils the form of an honest answer;
+`fake-…` behaves as providers do when they cannot or will not answer. Every call is counted, and ``GET /counts`` tells
+the counts.
 """
 
 import hashlib
@@ -17,6 +18,7 @@ from email.utils import format_datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from tests.support import obedient_model
 from tests.support.model_wires import Fault, Said, Wire, Written, wire_of
 from tests.support.scripted_model import answer
 
@@ -161,7 +163,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _complete(self, wire: Wire, said: Said, call: Asked, spoil: Callable[[str, Said], "Spoiled"]) -> None:
         given = self.told.given if said.model.endswith("fake-given") else None
-        spoiled = spoil(answer(said.schema, said.user), said) if given is None else Spoiled(given)
+        made = obedient_model.answer if said.model.endswith("obedient") else answer
+        spoiled = spoil(made(said.schema, said.user), said) if given is None else Spoiled(given)
         used = _tokens(" ".join(said.texts))
         cached = _tokens(said.system) if self.told.cached(f"{said.model}\n{said.system}") else 0
         output = _tokens(spoiled.content)
