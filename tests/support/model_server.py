@@ -54,6 +54,8 @@ class ModelServer:
     held: Callable[[Asked], bool] = lambda _: False
     given: str = ""
     """What a model whose name ends with ``fake-given`` answers, whatever it is asked."""
+    latency_s: float = 0.0
+    """How long an answer takes at least."""
     waiting: int = 0
     released: threading.Event = field(default_factory=threading.Event)
     closing: threading.Event = field(default_factory=threading.Event)
@@ -169,6 +171,7 @@ class _Handler(BaseHTTPRequestHandler):
         cached = _tokens(said.system) if self.told.cached(f"{said.model}\n{said.system}") else 0
         output = _tokens(spoiled.content)
         self.told.note(_with(call, used, output, cached))
+        self.told.closing.wait(self.told.latency_s)
         written = Written(spoiled.content, spoiled.finish, used, output, cached, empty=not spoiled.choices)
         self._send(200, spoiled.raw or json.dumps(wire.answer(said, written)).encode(), spoiled.mime)
 
