@@ -38,9 +38,9 @@ class Configured:
     version: str = "0"
     models: Mapping[str, str] = field(default_factory=dict)
     """The model of each phase; empty without one."""
+    search_providers: tuple[str, ...] = ()
     unpriced: tuple[str, ...] = ()
     """Those of the models whose price is not known."""
-    search_providers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
