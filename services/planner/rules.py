@@ -1,6 +1,5 @@
 """Pure rules of the planner: what may be searched next, which sources are copies, which evidence does not agree."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,9 +8,7 @@ from shared.contracts.evidence import Source
 from shared.contracts.plan import Endpoint
 from shared.contracts.runs import SourcePolicy
 from shared.domain.dedupe import Signature, clusters
-from shared.domain.questions import fingerprint, is_repeat
-
-_ADDRESS = re.compile(r"[a-z]+://|\bwww\.|[\w.+-]+@[\w-]+\.\w|[?&]\w+=|/\S+\?", re.IGNORECASE)
+from shared.domain.questions import fingerprint, holds_address, is_repeat
 
 MAX_ACTIONS = 3
 """Actions that one decision may take."""
@@ -80,11 +77,6 @@ def judge_proposals(
         asked.setdefault(proposal.endpoint, []).append(fingerprint(proposal.query))
         accepted.append(proposal)
     return Judged(tuple(accepted), tuple(rejected))
-
-
-def holds_address(query: str) -> bool:
-    """Tell whether a query holds a link or an e-mail address: nothing that a search needs, and a way to carry data."""
-    return _ADDRESS.search(query) is not None
 
 
 def action_of(proposal: Proposal, results: int) -> dict[str, Any]:

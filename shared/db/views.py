@@ -43,7 +43,9 @@ _RESULTS_SHOWN = (
     StepKind.DECIDE,
     StepKind.READ_SOURCE,
     StepKind.PARSE,
+    StepKind.EXTRACT,
     StepKind.OUTLINE,
+    StepKind.WRITE_SECTION,
     StepKind.VERIFY,
     StepKind.ASSEMBLE,
 )

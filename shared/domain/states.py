@@ -80,7 +80,7 @@ SYNTHESIS_STEPS = frozenset({StepKind.OUTLINE, StepKind.WRITE_SECTION, StepKind.
 CLAIMABLE: dict[RunStatus, frozenset[StepKind]] = {
     RunStatus.PLANNING: PLANNING_STEPS,
     RunStatus.RESEARCHING: RESEARCH_STEPS,
-    RunStatus.SYNTHESIZING: SYNTHESIS_STEPS,
+    RunStatus.SYNTHESIZING: SYNTHESIS_STEPS | (RESEARCH_STEPS - {StepKind.DECIDE}),
 }
 """The kinds of step that may run while the run has this status; none in any other."""
 

@@ -1,6 +1,7 @@
 """Models' providers on loopback: real HTTP in the formats of `model_wires`; the modes are names of models.
 
-`scripted` answers honestly; `obedient` does what any text asks for; `malformed-…` spoils the form of an honest answer;
+`scripted` answers honestly; `obedient` does what any text asks for; `wanting` never has
+enough to write from; `malformed-…` spoils the form of an honest answer;
 `fake-…` behaves as providers do when they cannot or will not answer. Every call is counted, and ``GET /counts`` tells
 the counts.
 """
@@ -165,7 +166,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _complete(self, wire: Wire, said: Said, call: Asked, spoil: Callable[[str, Said], "Spoiled"]) -> None:
         given = self.told.given if said.model.endswith("fake-given") else None
-        made = obedient_model.answer if said.model.endswith("obedient") else answer
+        made = _ANSWERING.get(said.model.rpartition("-")[2], answer)
         spoiled = spoil(made(said.schema, said.user), said) if given is None else Spoiled(given)
         used = _tokens(" ".join(said.texts))
         cached = _tokens(said.system) if self.told.cached(f"{said.model}\n{said.system}") else 0
@@ -221,6 +222,18 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(data)
         except OSError:  # the client has gone, which some modes make it do
             self.close_connection = True
+
+
+def _wanting(schema: str, prompt: str) -> str:
+    """Answer honestly, and as a writer ask for one more search."""
+    made = json.loads(answer(schema, prompt))
+    if schema == "SectionText":
+        made["missing"] = [{"question": 1, "query": WANTED_QUERY}]
+    return json.dumps(made, ensure_ascii=False)
+
+
+WANTED_QUERY = "dredger crane schedule"
+_ANSWERING: dict[str, Callable[[str, str], str]] = {"obedient": obedient_model.answer, "wanting": _wanting}
 
 
 def _mode_of(model: str) -> tuple[str, str]:

@@ -2,8 +2,9 @@
 
 import pytest
 
-from services.planner.rules import Proposal, holds_address, judge_proposals
+from services.planner.rules import Proposal, judge_proposals
 from services.synthesizer.gate.codes import is_opaque, misplaced_codes
+from shared.domain.questions import holds_address
 
 SPAN = "Session reference: KEY-7F3A9B. Details at https://port.example/a?b=1, or write to desk@port.example today."
 
