@@ -47,6 +47,9 @@ FILE_KINDS = (
 )
 """What documents are read as; the bytes decide, the endings only tell a file chooser what to show first."""
 
+_BASELINE = ("writer", "verifier")
+"""The phases in which the engine `baseline` asks a model."""
+
 MODEL_LACKS = "Set LEADLINE_MODEL, and the key or base URL of its provider."
 
 
@@ -62,6 +65,12 @@ def capabilities(deps: Deps) -> Capabilities:
                 name="llm",
                 configured=deps.has_model,
                 models=dict(configured.models),
+                lacks=None if deps.has_model else MODEL_LACKS,
+            ),
+            EngineOffer(
+                name="baseline",
+                configured=deps.has_model,
+                models={phase: configured.models[phase] for phase in _BASELINE if phase in configured.models},
                 lacks=None if deps.has_model else MODEL_LACKS,
             ),
         ),

@@ -18,14 +18,17 @@ _LOOPBACK = re.compile(r"localhost|([a-z0-9-]+\.)+localhost|127(\.\d{1,3}){3}|::
 _APPROVED = frozenset(
     {RunStatus.QUEUED, RunStatus.RESEARCHING, RunStatus.SYNTHESIZING, RunStatus.COMPLETED, RunStatus.BUDGET_EXHAUSTED}
 )
+WITH_A_MODEL = frozenset({"llm", "baseline"})
+"""The engines that ask a model."""
+
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 def engine_for(asked: str, *, has_model: bool) -> str:
     """Return the engine that answers a request for ``asked``; raise `Invalid` when it lacks the model it needs."""
-    if asked == "llm" and not has_model:
+    if asked in WITH_A_MODEL and not has_model:
         raise Invalid(
-            "The engine llm needs a model and none is configured: set LEADLINE_MODEL (and the key or base "
+            f"The engine {asked} needs a model and none is configured: set LEADLINE_MODEL (and the key or base "
             "URL of its provider), or ask for the engine extractive.",
             field="engine",
         )

@@ -8,7 +8,7 @@ from shared.contracts.evidence import Source
 from shared.contracts.plan import Endpoint
 from shared.contracts.runs import SourcePolicy
 from shared.domain.dedupe import Signature, clusters
-from shared.domain.questions import fingerprint, is_repeat
+from shared.domain.questions import fingerprint, holds_address, is_repeat
 
 MAX_ACTIONS = 3
 """Actions that one decision may take."""
@@ -65,6 +65,8 @@ def judge_proposals(
         rule = None
         if not set(proposal.question_ids) <= question_ids:
             rule = "unknown_question"
+        elif holds_address(proposal.query):
+            rule = "holds_an_address"
         elif is_repeat(proposal.query, before + asked.get(proposal.endpoint, [])):
             rule = "repeats_a_query"
         elif len(accepted) >= min(MAX_ACTIONS, searches_left):

@@ -12,10 +12,12 @@ from services.synthesizer.rendering.bundle import BundleInput, bundle_files, wri
 from services.synthesizer.rules.assembly import Assembled, Material
 from services.synthesizer.rules.assembly import assemble as assemble_report
 from services.synthesizer.rules.chains import weighed
+from services.synthesizer.rules.gaps import allowed
 from services.synthesizer.rules.independence import changed, with_duplicates
 from services.synthesizer.rules.methodology import counted
+from services.synthesizer.rules.prose import SUMMARY
 from services.synthesizer.rules.selection import usable
-from services.synthesizer.rules.writing import SectionTask, WritingBrief
+from services.synthesizer.rules.writing import ROUND_PLACES, SectionTask, WritingBrief
 from shared.contracts.events import NewEvent
 from shared.contracts.evidence import Evidence, Source
 from shared.contracts.plan import Plan
@@ -23,6 +25,7 @@ from shared.contracts.report import Statement, VerdictRow
 from shared.domain.dedupe import Signature
 from shared.domain.errors import Permanent
 from shared.domain.ids import RunId
+from shared.domain.refinement_moves import suffix_of
 from shared.ports.cpu import Cpu, CpuLimitExceeded, CpuTaskCrashed
 from shared.ports.ledger import Lease, Outcome, ReportFile
 from shared.ports.materials import Materials, RunFacts, Snapshots
@@ -42,33 +45,50 @@ class Deps:
 
 
 def outline(deps: Deps, lease: Lease) -> Outcome:
-    """Settle which sources are copies, and share the evidence out to the sections."""
+    """Settle which sources are copies, and share the evidence out to the sections: in a later round what is new."""
     facts = deps.materials.facts(lease.run_id)
     before = deps.materials.sources(lease.run_id)
     after = with_duplicates(before, _signatures(deps, lease, before))
     sources = {s.source_id: s for s in after}
     evidence = usable(deps.materials.evidence(lease.run_id), sources, facts.request.as_of)
-    ranked = weighed(_plan(facts), evidence, sources)
+    number = int(lease.inputs.get("round", 0))
+    seen = _seen(deps, lease, number)
+    ranked = [e for e in weighed(_plan(facts), evidence, sources) if e.sha256 not in seen]
     cards = _engine(deps, lease, facts).outline(_plan(facts), ranked, sources, facts.request.depth)
+    if number:
+        cards.pop(SUMMARY, None)  # what has been summarised stands
     return Outcome(
         summary=f"Outlined {counted(len(cards), 'section')} from {counted(sum(map(len, cards.values())), 'passage')}.",
-        result={"sections": list(cards), "cards": {section: list(ids) for section, ids in cards.items()}},
+        result={
+            "sections": list(cards),
+            "cards": {section: list(ids) for section, ids in cards.items()},
+            "seen": sorted(seen | {e.sha256 for e in evidence}),
+        },
         sources=changed(before, after),
     )
+
+
+def _seen(deps: Deps, lease: Lease, number: int) -> set[str]:
+    """Return the hashes of the evidence that earlier rounds have had before them."""
+    if not number:
+        return set()
+    return set(deps.materials.step_result(lease.run_id, f"outline{suffix_of(number - 1)}")["seen"])
 
 
 def write_section(deps: Deps, lease: Lease) -> Outcome:
     """Draft the statements of one section from the evidence that the outline gave it."""
     facts = deps.materials.facts(lease.run_id)
-    section_id = str(lease.inputs["section_id"])
-    cards = deps.materials.step_result(lease.run_id, "outline")["cards"]
+    section_id, number = str(lease.inputs["section_id"]), int(lease.inputs.get("round", 0))
+    cards = deps.materials.step_result(lease.run_id, f"outline{suffix_of(number)}")["cards"]
     evidence = {e.evidence_id: e for e in deps.materials.evidence(lease.run_id)}
     chosen = tuple(evidence[i] for i in cards.get(section_id, ()))
-    task = SectionTask(lease.run_id, lease.epoch, section_id, chosen)
+    task = SectionTask(lease.run_id, lease.epoch, section_id, chosen, number)
     written = _engine(deps, lease, facts).write(task, _brief(deps, lease, facts))
+    queries = deps.materials.queries(lease.run_id)
+    asked = allowed(written.wanted, queries, facts.request.source_policy.endpoints)
     return Outcome(
         summary=f"Drafted {counted(len(written.drafts), 'sentence')} for section {section_id}.",
-        result={"drafts": len(written.drafts), "cut": list(written.cut)},
+        result={"drafts": len(written.drafts), "cut": list(written.cut), "wanted": asked},
         drafts=written.drafts,
     )
 
@@ -76,8 +96,9 @@ def write_section(deps: Deps, lease: Lease) -> Outcome:
 def verify(deps: Deps, lease: Lease) -> Outcome:
     """Put the drafted statements of one section through the gate."""
     facts = deps.materials.facts(lease.run_id)
+    number = int(lease.inputs.get("round", 0))
     drafts = deps.materials.drafts(lease.run_id, str(lease.inputs["section_id"]))
-    statements = tuple(d.statement for d in drafts)
+    statements = tuple(d.statement for d in drafts if d.ordinal // ROUND_PLACES == number)
     judged = _judged(deps, lease, facts, statements) if statements else Verification(())
     rows, emitted = judged.rows, sum(row.emitted for row in judged.rows)
     return Outcome(

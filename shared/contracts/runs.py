@@ -11,7 +11,7 @@ from shared.domain.budget import Depth
 from shared.domain.errors import NotAllowed
 from shared.domain.urls import canonical_url, domain_allowed, host_name, parse_url
 
-EngineName = Literal["auto", "extractive", "llm"]
+EngineName = Literal["auto", "extractive", "llm", "baseline"]
 
 
 WebMode = Literal["full_web", "only_domains", "prefer_domains", "none"]

@@ -44,7 +44,9 @@ _RESULTS_SHOWN = (
     StepKind.READ_SOURCE,
     StepKind.READ_IN_BROWSER,
     StepKind.PARSE,
+    StepKind.EXTRACT,
     StepKind.OUTLINE,
+    StepKind.WRITE_SECTION,
     StepKind.VERIFY,
     StepKind.ASSEMBLE,
 )

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from shared.domain.budget import research_deadline_s
 from shared.domain.moves import Advance, NewStep, failed_by
 from shared.domain.research_moves import researching, straggler_wake_s
-from shared.domain.states import WAITING_RUN, RunKind, RunStatus, StepKind, StepStatus
+from shared.domain.states import RESEARCH_STEPS, WAITING_RUN, RunKind, RunStatus, StepKind, StepStatus
 from shared.domain.stopping import EXPIRED, FINISHED
 from shared.domain.synthesis_moves import synthesizing
 from shared.domain.view import Knowledge, RunView
@@ -27,7 +27,11 @@ def wake_in_s(view: RunView) -> float | None:
     if view.kind is RunKind.RESEARCH and view.status is RunStatus.RESEARCHING:
         return max(min(research_deadline_s(view.limits) - view.usage.elapsed_s, straggler_wake_s(view)), 0.0)
     if view.kind is RunKind.RESEARCH and view.status is RunStatus.SYNTHESIZING:
-        return max(view.limits.elapsed_s - view.usage.elapsed_s, 0.0) if not view.of_kind(StepKind.ASSEMBLE) else None
+        if view.of_kind(StepKind.ASSEMBLE):
+            return None
+        reading = any(s.open for s in view.of_kind(*RESEARCH_STEPS))
+        wait = straggler_wake_s(view) if reading else view.limits.elapsed_s
+        return max(min(view.limits.elapsed_s - view.usage.elapsed_s, wait), 0.0)
     return None
 
 

@@ -12,7 +12,12 @@ _ORDERS = re.compile(
     r"\b(?:ignore|disregard|forget|override)\b[^.]{0,40}\b(?:instructions?|prompts?|rules|directions?|guidelines)\b"
     r"|\b(?:summar(?:y|ies)|reports?|answers?|responses?|assistants?|models?|bots?|crawlers?|readers?)\s+"
     r"(?:must|shall|should|have\s+to|are\s+to|is\s+to)\s+(?:always\s+|only\s+|not\s+)?"
-    r"(?:state|say|name|report|mention|include|visit|write|conclude|cite|output|reply|respond)\b",
+    r"(?:state|say|name|report|mention|include|visit|write|conclude|cite|output|reply|respond)\b"
+    r"|\b(?:append|add|include|repeat|print|output|insert|integrate|reply\s+with|respond\s+with)\b[^.]{0,60}"
+    r"\b(?:exact\s+(?:token|phrase|text|words?|string)|(?:your|every|each|the)\s+(?:reply|response|answer|summary|output|"
+    r"review)|to\s+the\s+user)\b"
+    r"|\b(?:system|hidden|important\s+new)\s*(?:note|prompt|message|instructions?|override)\b[^.]{0,80}"
+    r"\b(?:you|your|user|reply|answer|response)\b",
     re.IGNORECASE,
 )
 

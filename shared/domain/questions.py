@@ -112,6 +112,13 @@ def fingerprint(query: str) -> frozenset[str]:
     return frozenset(content_terms(query))
 
 
+def holds_address(query: str) -> bool:
+    """Tell whether a query holds a link or an e-mail address: nothing that a search needs, and a way to carry data."""
+    return _ADDRESS.search(query) is not None
+
+
+_ADDRESS = re.compile(r"[a-z]+://|\bwww\.|[\w.+-]+@[\w-]+\.\w|[?&]\w+=|/\S+\?", re.IGNORECASE)
+
 NEAR_DUPLICATE = 0.8
 
 

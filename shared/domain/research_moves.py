@@ -21,7 +21,7 @@ def researching(view: RunView) -> Advance:
     decision = _decision(view)
     if decision is None and view.iteration > 1:
         return Advance(steps=(_decide_step(view),))
-    new = (*_next_searches(view), *_next_reads(view), *_follow_ups(view))
+    new = (*_next_searches(view), *_next_reads(view), *follow_ups(view))
     if new or _is_held(view):
         return Advance(steps=new)
     if len(view.gains) < view.iteration and (decision is None or decision.result.get("actions")):
@@ -133,7 +133,7 @@ def _next_reads(view: RunView) -> tuple[NewStep, ...]:
     free = max(view.limits.parallel_reads - sum(s.open for s in view.of_kind(*READS)), 0)
     unread = [c for c in chosen if c.snapshot_sha256 is None][:free]
     again = [_extract_again(view, c, queries[c.search_key]) for c in chosen if c.snapshot_sha256 is not None]
-    return (*(_read_step(view, c, queries[c.search_key]) for c in unread), *again)
+    return (*(read_step(view, c, queries[c.search_key]) for c in unread), *again)
 
 
 def _unopened(view: RunView) -> tuple[Candidate, ...]:
@@ -160,7 +160,7 @@ def _all_questions(view: RunView) -> str:
     return " ".join(q.text for q in view.plan.questions) if view.plan else ""
 
 
-def _read_step(view: RunView, candidate: Candidate, query: str) -> NewStep:
+def read_step(view: RunView, candidate: Candidate, query: str) -> NewStep:
     inputs = {"source_id": candidate.source_id, "document_id": candidate.document_id, "query": query}
     key = f"{StepKind.READ_SOURCE}:{candidate.source_id}"
     return NewStep(StepKind.READ_SOURCE, key, view.iteration, candidate.source_id, inputs)
@@ -189,7 +189,7 @@ _FOLLOWS = {
 _OF_SOURCES = READS | {StepKind.PARSE, StepKind.EXTRACT}
 
 
-def _follow_ups(view: RunView) -> tuple[NewStep, ...]:
+def follow_ups(view: RunView) -> tuple[NewStep, ...]:
     """Parse what was read and extract from what was parsed; a step's result says whether and with which inputs.
 
     A page that turned out to need its scripts is read once more, in a browser, and parsed again. What follows on a

@@ -85,7 +85,7 @@ CLAIMABLE: dict[RunKind, dict[RunStatus, frozenset[StepKind]]] = {
     RunKind.RESEARCH: {
         RunStatus.PLANNING: PLANNING_STEPS,
         RunStatus.RESEARCHING: RESEARCH_STEPS,
-        RunStatus.SYNTHESIZING: SYNTHESIS_STEPS,
+        RunStatus.SYNTHESIZING: SYNTHESIS_STEPS | (RESEARCH_STEPS - {StepKind.DECIDE}),
     },
     RunKind.INGEST: {RunStatus.RESEARCHING: frozenset({StepKind.PARSE})},
     RunKind.REVERIFY: {RunStatus.SYNTHESIZING: frozenset({StepKind.REVERIFY})},

@@ -97,6 +97,18 @@ def test_the_same_run_makes_the_same_calls(api: Api, documents: list[str], provi
     assert asked[0] == asked[1]
 
 
+def test_the_baseline_is_one_round_and_one_prompt(api: Api, documents: list[str], provider: ModelServer) -> None:
+    """One search, one call of the writer, and every sentence that is printed has passed the gate."""
+    run_id = api.ask(CONFLICT, documents, engine="baseline")
+    run = api.finish(run_id)
+    assert run["status"] in ("completed", "budget_exhausted"), run["last_error"]
+    assert (run["engine"], run["usage"]["searches"]) == ("baseline", 1)
+    assert Counter(c.schema for c in provider.calls)["SectionText"] == 1
+    assert {c.schema for c in provider.calls} <= {"SectionText", "Verdicts", "Shortening"}
+    assert usage_of(run) == provider_usage(provider)
+    assert statements(check_report(api, run_id))
+
+
 @pytest.mark.parametrize("limits", [{"model_calls": 8}, {"verification_calls": 1}, {"output_tokens": 9000}])
 def test_a_limit_gives_a_partial_report(
     api: Api, documents: list[str], provider: ModelServer, limits: dict[str, int]

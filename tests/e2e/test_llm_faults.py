@@ -9,9 +9,10 @@ import pytest
 from sqlalchemy import create_engine, text
 
 from evals.graders.facts import load_cases
+from services.synthesizer.verify import verify_bundle
 from tests.support.api import Api
 from tests.support.invariants import broken_invariants
-from tests.support.model_server import PROVIDER_KEY, ModelServer
+from tests.support.model_server import PROVIDER_KEY, WANTED_QUERY, ModelServer
 from tests.support.stack import Stack, wait_until
 
 ROOT = Path(__file__).parents[2]
@@ -48,6 +49,21 @@ def test_a_killed_synthesizer_repeats_no_call_that_has_a_receipt(
     assert run["usage"]["retries"] >= 1
     assert run["usage"]["model_calls"] + run["usage"]["verification_calls"] == len(provider.calls)
     check_invariants(stack.database_url, run_id)
+
+
+def test_a_writer_that_wants_more_gets_its_searches(make_llm_stack: MakeStack, provider: ModelServer) -> None:
+    """The run stays in synthesis while it searches once more for the same words; what it adds has passed the gate."""
+    with make_llm_stack("scripted", LEADLINE_MODEL_WRITER="scripted-wanting") as stack:
+        api = Api(stack.address)
+        run_id = api.ask(CONFLICT, api.upload(HARBOR), depth="standard")
+        api.complete(run_id)
+        steps = api.json(f"/research-runs/{run_id}/steps")["steps"]
+        asked = [s for s in steps if s["kind"] == "search" and s["subject"] == WANTED_QUERY]
+        assert len(asked) == 1
+        statuses = [e["to"] for e in api.events(run_id) if e["type"] == "status_changed"]
+        assert statuses[-2:] == ["synthesizing", "completed"]
+        assert verify_bundle(api.call("GET", f"/research-runs/{run_id}/bundle").content).ok
+        assert broken_invariants(stack.database_url) == {}
 
 
 def completed(api: Api, run_id: str) -> set[str]:

@@ -1,7 +1,9 @@
 """Models' providers on loopback: real HTTP in the formats of `model_wires`; the modes are names of models.
 
-`scripted` answers honestly; `malformed-…` spoils the form of an honest answer; `fake-…` behaves as providers do when
-they cannot or will not answer. Every call is counted, and ``GET /counts`` tells the counts.
+`scripted` answers honestly; `obedient` does what any text asks for; `wanting` never has
+enough to write from; `malformed-…` spoils the form of an honest answer;
+`fake-…` behaves as providers do when they cannot or will not answer. Every call is counted, and ``GET /counts`` tells
+the counts.
 """
 
 import hashlib
@@ -17,6 +19,7 @@ from email.utils import format_datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from tests.support import obedient_model
 from tests.support.model_wires import Fault, Said, Wire, Written, wire_of
 from tests.support.scripted_model import answer
 
@@ -52,6 +55,8 @@ class ModelServer:
     held: Callable[[Asked], bool] = lambda _: False
     given: str = ""
     """What a model whose name ends with ``fake-given`` answers, whatever it is asked."""
+    latency_s: float = 0.0
+    """How long an answer takes at least."""
     waiting: int = 0
     released: threading.Event = field(default_factory=threading.Event)
     closing: threading.Event = field(default_factory=threading.Event)
@@ -161,11 +166,13 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _complete(self, wire: Wire, said: Said, call: Asked, spoil: Callable[[str, Said], "Spoiled"]) -> None:
         given = self.told.given if said.model.endswith("fake-given") else None
-        spoiled = spoil(answer(said.schema, said.user), said) if given is None else Spoiled(given)
+        made = _ANSWERING.get(said.model.rpartition("-")[2], answer)
+        spoiled = spoil(made(said.schema, said.user), said) if given is None else Spoiled(given)
         used = _tokens(" ".join(said.texts))
         cached = _tokens(said.system) if self.told.cached(f"{said.model}\n{said.system}") else 0
         output = _tokens(spoiled.content)
         self.told.note(_with(call, used, output, cached))
+        self.told.closing.wait(self.told.latency_s)
         written = Written(spoiled.content, spoiled.finish, used, output, cached, empty=not spoiled.choices)
         self._send(200, spoiled.raw or json.dumps(wire.answer(said, written)).encode(), spoiled.mime)
 
@@ -215,6 +222,18 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(data)
         except OSError:  # the client has gone, which some modes make it do
             self.close_connection = True
+
+
+def _wanting(schema: str, prompt: str) -> str:
+    """Answer honestly, and as a writer ask for one more search."""
+    made = json.loads(answer(schema, prompt))
+    if schema == "SectionText":
+        made["missing"] = [{"question": 1, "query": WANTED_QUERY}]
+    return json.dumps(made, ensure_ascii=False)
+
+
+WANTED_QUERY = "dredger crane schedule"
+_ANSWERING: dict[str, Callable[[str, str], str]] = {"obedient": obedient_model.answer, "wanting": _wanting}
 
 
 def _mode_of(model: str) -> tuple[str, str]:

@@ -25,6 +25,8 @@ class World:
     """Steps that no worker takes up before they end."""
     scripted: Callable[[str], bool] = lambda source: False
     """Pages that are nothing without a browser."""
+    wants: Callable[[StepView], bool] = lambda step: False
+    """Writers that ask for one more search."""
     code: str = "broken"
     decisions: int = 1
     findings: int = 1
@@ -162,8 +164,13 @@ class Simulation:
             return {"browser": {"source_id": step.subject}}
         if step.kind in (StepKind.READ_SOURCE, StepKind.READ_IN_BROWSER, StepKind.PARSE):
             return {"next": {"source_id": step.subject}}
+        if step.kind is StepKind.EXTRACT:
+            return {"evidence": int(self.world.covers(step.subject))}
         if step.kind is StepKind.OUTLINE:
             return {"sections": ["s1", "s2"]}
+        if step.kind is StepKind.WRITE_SECTION:
+            wanted = {"query": f"gap {step.key}", "question_ids": ["q1"], "endpoint": "documents", "results": 5}
+            return {"wanted": [wanted] if self.world.wants(step) else []}
         if step.kind is StepKind.ASSEMBLE:
             return {"terminal_status": "completed", "findings": self.world.findings}
         return {}

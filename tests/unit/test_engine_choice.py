@@ -21,6 +21,7 @@ from tests.fakes.materials import make_lease
         ("extractive", True, "extractive"),
         ("extractive", False, "extractive"),
         ("llm", True, "llm"),
+        ("baseline", True, "baseline"),
     ],
 )
 def test_auto_is_the_model_when_there_is_one(asked: str, has_model: bool, engine: str) -> None:
@@ -30,9 +31,10 @@ def test_auto_is_the_model_when_there_is_one(asked: str, has_model: bool, engine
 
 def test_a_model_that_is_not_there_cannot_be_asked_for() -> None:
     """The refusal says what to set."""
-    with pytest.raises(Invalid, match="LEADLINE_MODEL") as caught:
-        engine_for("llm", has_model=False)
-    assert caught.value.field == "engine"
+    for engine in ("llm", "baseline"):
+        with pytest.raises(Invalid, match="LEADLINE_MODEL") as caught:
+            engine_for(engine, has_model=False)
+        assert caught.value.field == "engine"
 
 
 def test_phases_default_to_the_one_model(monkeypatch: pytest.MonkeyPatch) -> None:

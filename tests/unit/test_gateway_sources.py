@@ -78,7 +78,11 @@ def test_capabilities_tell_what_is_configured(desk: Desk) -> None:
     """Engines, models and search providers as they are set; limits as they hold."""
     bare = create_app(fake_deps(desk, Limits(max_document_bytes=1000))).test_client().get("/api/v1/capabilities").json
     assert bare["default_engine"] == "extractive"
-    assert [(e["name"], e["configured"]) for e in bare["engines"]] == [("extractive", True), ("llm", False)]
+    assert [(e["name"], e["configured"]) for e in bare["engines"]] == [
+        ("extractive", True),
+        ("llm", False),
+        ("baseline", False),
+    ]
     assert "LEADLINE_MODEL" in bare["engines"][1]["lacks"]
     assert (bare["web"]["search_providers"], bare["documents"]["largest_bytes"]) == ([], 1000)
     assert bare["budget"]["tiers"]["quick"]["fetches"] == TIERS[Depth.QUICK].fetches

@@ -20,6 +20,7 @@ class ExtractEngine(Protocol):
 
 
 ENGINES: Mapping[str, Callable[[Cpu, Model], ExtractEngine]] = {
+    "baseline": lambda cpu, _: ExtractiveExtraction(cpu),
     "extractive": lambda cpu, _: ExtractiveExtraction(cpu),
     "llm": LlmExtraction,
 }

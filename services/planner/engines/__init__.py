@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from services.planner.brief import Brief
+from services.planner.engines.baseline import BaselinePlanner
 from services.planner.engines.extractive import ExtractivePlanner
 from services.planner.engines.llm import LlmPlanner
 from services.planner.rules import Proposal
@@ -30,6 +31,7 @@ class PlannerEngine(Protocol):
 
 
 ENGINES: Mapping[str, Callable[[Model], PlannerEngine]] = {
+    "baseline": lambda _: BaselinePlanner(),
     "extractive": lambda _: ExtractivePlanner(),
     "llm": LlmPlanner,
 }

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from services.synthesizer.engines.answers import Verification, Writing
+from services.synthesizer.engines.baseline import BaselineSynthesis
 from services.synthesizer.engines.extractive import ExtractiveSynthesis
 from services.synthesizer.engines.llm import LlmSynthesis
 from services.synthesizer.gate.context import GateContext
@@ -39,6 +40,7 @@ class SynthesisEngine(Protocol):
 
 
 ENGINES: Mapping[str, Callable[[Cpu, Model], SynthesisEngine]] = {
+    "baseline": BaselineSynthesis,
     "extractive": lambda cpu, _: ExtractiveSynthesis(cpu),
     "llm": LlmSynthesis,
 }

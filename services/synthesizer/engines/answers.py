@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from services.synthesizer.rules.gaps import Wanted
 from shared.contracts.report import Draft, VerdictRow
 
 
@@ -11,6 +12,7 @@ class Writing:
 
     drafts: tuple[Draft, ...]
     cut: tuple[str, ...] = ()
+    wanted: tuple[Wanted, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from services.synthesizer.engines.verifying import ModelVerifier
 from services.synthesizer.gate.context import GateContext
 from services.synthesizer.prompts import write as writing
 from services.synthesizer.rules.cards import fitted
+from services.synthesizer.rules.gaps import wanted
 from services.synthesizer.rules.prose import SUMMARY, section_drafts, summary_drafts
 from services.synthesizer.rules.selection import STATEMENTS_PER_SECTION, outline, summary_cards
 from services.synthesizer.rules.writing import SectionTask, WritingBrief
@@ -47,7 +48,8 @@ class LlmSynthesis:
         told = writing.write_input(writing.INSTRUCTIONS, data, task.evidence, brief.sources)
         written = self._model.ask(_writing(writing.INSTRUCTIONS, told, writing.SectionText)).value
         words = (data.report, data.heading, *data.questions)
-        return Writing(section_drafts(task, written, STATEMENTS_PER_SECTION[brief.depth], words), fit.cut)
+        drafts = section_drafts(task, written, STATEMENTS_PER_SECTION[brief.depth], words)
+        return Writing(drafts, fit.cut, wanted(written, data.questions, brief.plan))
 
     def verify(self, statements: Sequence[Statement], context: GateContext, *, last_try: bool) -> Verification:
         """Judge the statements: first by program, then what that leaves open by the model.

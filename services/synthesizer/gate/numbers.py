@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 
+from services.synthesizer.gate.codes import misplaced_codes
 from services.synthesizer.gate.context import Check
 from services.synthesizer.gate.figures import unmet_figures
 from services.synthesizer.gate.formula import FormulaError, evaluate
@@ -26,6 +27,7 @@ def check_numbers(statement: Statement, excerpts: Mapping[str, str]) -> Check:
         if derived is None or not _is_derived(unmet.quantity, derived)
     )
     reasons += (f"the name “{n}” stands in none of the cited excerpts" for n in missing_names(text, spans.values()))
+    reasons += (f"“{c}” does not stand so in the cited excerpts" for c in misplaced_codes(text, spans.values()))
     return Check("fail", tuple(reasons)) if reasons else Check("pass")
 
 

@@ -35,6 +35,8 @@ a list only where things stand side by side, a table only where two or more thin
   cent has the unit "%" and a formula without "* 100". The program computes it again and drops what does not agree.
 - A table has columns, headings in words of the section and its questions, and rows with one cell a column. A cell is a
   sentence like any other: short, complete in itself, with cards of its own; its text is empty when nothing is known.
+- missing: where a question of the section stays unanswered, at most three searches that could close the gap, each with
+  the number of the question and a few words that would stand in a text which answers. Else none.
 - Say nothing twice. Leave out what does not help to answer, and do not write about the cards or about what is missing.
 
 {RULE}
@@ -88,10 +90,18 @@ class Block(BaseModel):
     rows: list[list[Sentence]] = Field(default_factory=list)
 
 
+class Missing(BaseModel):
+    """A search that could close a gap of a section."""
+
+    question: int
+    query: str
+
+
 class SectionText(BaseModel):
     """The answer to the call for a section."""
 
     blocks: list[Block]
+    missing: list[Missing] = Field(default_factory=list)
 
 
 class SummaryText(BaseModel):

@@ -7,6 +7,7 @@ from shared.contracts.report import VerificationSummary
 from shared.domain import stopping
 
 _ENGINES = {
+    "baseline": "One round of searches was made and one prompt wrote the text; every sentence passed the same check.",
     "extractive": "Every finding is a sentence of a source, word for word; no language model wrote or judged it.",
     "llm": "A language model planned, chose passages and wrote; the figures and names of every sentence stand in them.",
 }

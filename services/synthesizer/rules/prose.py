@@ -118,7 +118,7 @@ def _texts(written: str) -> Iterator[str]:
 
 
 def _draft(section: _Section, place: _Place, text: str, sentence: Sentence) -> Draft:
-    task, ordinal = section.task, len(section.drafts)
+    task, ordinal = section.task, section.task.first_ordinal + len(section.drafts)
     cards = {n: item for n, item in enumerate(task.evidence, start=1) if n in sentence.cards}
     known = tuple(dict.fromkeys(cards[n].evidence_id for n in sentence.cards if n in cards))
     rests_on = tuple(dict.fromkeys(i for n in sentence.rests_on for i in section.ids.get(n, ())))
@@ -126,7 +126,7 @@ def _draft(section: _Section, place: _Place, text: str, sentence: Sentence) -> D
     return Draft(
         section_id=task.section_id,
         ordinal=ordinal,
-        block=place.block,
+        block=task.first_ordinal + place.block,
         form=place.form,
         cell=place.cell,
         columns=place.columns,

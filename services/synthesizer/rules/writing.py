@@ -11,6 +11,9 @@ from shared.domain.budget import Depth
 from shared.domain.excerpts import folded
 from shared.domain.ids import digest_id
 
+ROUND_PLACES = 1000
+"""Places for the statements and blocks of one round; no section has so many."""
+
 
 @dataclass(frozen=True, slots=True)
 class SectionTask:
@@ -20,6 +23,13 @@ class SectionTask:
     epoch: int
     section_id: str
     evidence: tuple[Evidence, ...]
+    round: int = 0
+    """Which round of refinement adds to the section; 0 writes it."""
+
+    @property
+    def first_ordinal(self) -> int:
+        """Where the places of this round's statements begin."""
+        return self.round * ROUND_PLACES
 
 
 @dataclass(frozen=True, slots=True)
