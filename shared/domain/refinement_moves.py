@@ -12,7 +12,7 @@ from shared.domain.errors import OVER_BUDGET
 from shared.domain.moves import Advance, NewStep
 from shared.domain.research_moves import follow_ups, read_step
 from shared.domain.selection import choose_reads, reads_of_iteration
-from shared.domain.states import RESEARCH_STEPS, StepKind, StepStatus
+from shared.domain.states import READS, RESEARCH_STEPS, StepKind, StepStatus
 from shared.domain.stopping import PROVIDER_FAILURES, out_of_budget
 from shared.domain.view import RunView, StepView
 
@@ -95,7 +95,7 @@ def _reads(view: RunView, searches: Sequence[str]) -> tuple[NewStep, ...]:
     left = max(view.limits.fetches - view.usage.fetches, 0)
     taken = known - frozenset(s.subject for s in opened)
     chosen = choose_reads(searches, view.candidates, taken, reads_of_iteration(left + len(opened)))
-    free = max(view.limits.parallel_reads - sum(s.open for s in view.of_kind(StepKind.READ_SOURCE)), 0)
+    free = max(view.limits.parallel_reads - sum(s.open for s in view.of_kind(*READS)), 0)
     unread = [c for c in chosen if c.source_id not in known]
     return tuple(read_step(view, c, queries[c.search_key]) for c in unread[: min(free, left)])
 
