@@ -15,13 +15,13 @@ from sqlalchemy.orm import Session
 from shared.db.engine import Transactions
 from shared.db.outbox import Outbox
 from shared.db.progress import pause, progress
-from shared.db.recording import lose_document, record
+from shared.db.recording import lose_document, lose_source, record
 from shared.db.tables import ApiKeyRow, AttemptRow, OwnerRow, RunRow, StepRow
 from shared.db.views import load_limits
 from shared.domain.ids import LeaseToken, OwnerId, RunId, StepId
 from shared.domain.kinds import KINDS
 from shared.domain.retries import Caps, GiveUp, Retry, Tries, decide_interrupted, decide_retry, is_last
-from shared.domain.states import PLANNING_STEPS, RunKind, RunStatus, StepKind, StepStatus, claimable
+from shared.domain.states import ACQUIRING, PLANNING_STEPS, RunKind, RunStatus, StepKind, StepStatus, claimable
 from shared.ports.ledger import Committed, Lease, Outcome
 
 MAX_ERROR_CHARS = 2000
@@ -307,6 +307,8 @@ def end_try(
     step.error_code, step.error = decision.code, decision.detail[:MAX_ERROR_CHARS]
     if kind is StepKind.PARSE and "document_id" in step.inputs:
         lose_document(session, str(step.inputs["document_id"]), step.error)
+    if kind in ACQUIRING and "source_id" in step.inputs:
+        lose_source(session, run, str(step.inputs["source_id"]), step.error, outbox)
     facts = {"step_id": step.id, "kind": kind, "attempt": step.attempts, "summary": step.error}
     outbox.event("step_failed", outcome=outcome, **facts)
     progress(session, run, outbox)

@@ -156,6 +156,14 @@ def lose_document(session: Session, document_id: str, reason: str) -> None:
     )
 
 
+def lose_source(session: Session, run: RunRow, source_id: str, reason: str, outbox: Outbox) -> None:
+    """Say of a source that the step failed which was to read it, so that the report tells that it was not read."""
+    found = session.scalar(select(SourceRow.body).where(SourceRow.id == source_id, SourceRow.run_id == run.id))
+    source = Source.model_validate(found) if found is not None else None
+    if source is not None and source.snapshot_sha256 is None and source.status in ("candidate", "fetched"):
+        _replace_source(session, run, source.model_copy(update={"status": "failed", "reason": reason}), outbox)
+
+
 def lose_documents(session: Session, run_id: str, reason: str) -> None:
     """Say the same of every document that an ingest run has still to read."""
     session.execute(

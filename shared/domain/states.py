@@ -78,6 +78,8 @@ WAITING_RUN = frozenset({RunStatus.AWAITING_PLAN_APPROVAL, RunStatus.PAUSED})
 
 PLANNING_STEPS = frozenset({StepKind.PLAN, StepKind.REVISE_PLAN})
 READS = frozenset({StepKind.READ_SOURCE, StepKind.READ_IN_BROWSER})
+ACQUIRING = READS | {StepKind.PARSE}
+"""The kinds of step without which a source has no text."""
 RESEARCH_STEPS = READS | {StepKind.DECIDE, StepKind.SEARCH, StepKind.PARSE, StepKind.EXTRACT}
 SYNTHESIS_STEPS = frozenset({StepKind.OUTLINE, StepKind.WRITE_SECTION, StepKind.VERIFY, StepKind.ASSEMBLE})
 
