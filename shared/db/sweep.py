@@ -6,7 +6,7 @@ from sqlalchemy import ColumnElement, Select, func, or_, select, update
 from sqlalchemy.orm import Session, aliased
 
 from shared.db.engine import Transactions
-from shared.db.ledger import LedgerLimits, admit, database_now, interrupt, lock_run, lock_step
+from shared.db.ledger import INGEST_STEPS, LedgerLimits, admit, database_now, interrupt, lock_run, lock_step
 from shared.db.outbox import Outbox
 from shared.db.progress import progress
 from shared.db.tables import OwnerRow, RunRow, StepRow
@@ -27,7 +27,9 @@ def may_run() -> ColumnElement[bool]:
         (RunRow.kind == RunKind.RESEARCH) & (RunRow.status == status) & StepRow.kind.in_(kinds)
         for status, kinds in CLAIMABLE.items()
     ]
-    ingesting = (RunRow.kind == RunKind.INGEST) & (RunRow.status == RunStatus.RESEARCHING)
+    ingesting = (
+        (RunRow.kind == RunKind.INGEST) & (RunRow.status == RunStatus.RESEARCHING) & StepRow.kind.in_(INGEST_STEPS)
+    )
     few = RunRow.status.in_(list(CLAIMABLE))  # follows from the rest, and lets an index find these runs
     return (StepRow.epoch == RunRow.epoch) & few & or_(ingesting, *open_runs)
 
@@ -96,12 +98,16 @@ class PostgresSweep:
         return self._transactions.run(work)
 
     def expired(self, limit: int) -> tuple[StepId, ...]:
-        """Return running steps whose lease has run out, the longest overdue first."""
+        """Return running steps whose lease has run out, the longest overdue first; newer kinds are left alone."""
 
         def work(session: Session) -> tuple[StepId, ...]:
             ids = session.scalars(
                 select(StepRow.id)
-                .where(StepRow.status == StepStatus.RUNNING, StepRow.leased_until <= func.clock_timestamp())
+                .where(
+                    StepRow.status == StepStatus.RUNNING,
+                    StepRow.leased_until <= func.clock_timestamp(),
+                    StepRow.kind.in_(list(StepKind)),
+                )
                 .order_by(StepRow.leased_until)
                 .limit(limit)
             )

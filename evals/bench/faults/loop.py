@@ -90,7 +90,7 @@ def run_loop(plan: Plan, folder: Path) -> Outcome:
         engine = create_engine(world.stack.database_url, pool_pre_ping=True)
         try:
             clients = Clients(world)
-            outcome.seconds["undisturbed"] = _quietly(world, engine, clients, quiet)
+            outcome.seconds["undisturbed"] = _quietly(world, engine, clients, (quiet, plan.calm_s))
             monkey = Monkey(world, engine, plan.seconds, plan.seed)
             began = time.monotonic()
             for n, job in enumerate(hurt):
@@ -100,8 +100,10 @@ def run_loop(plan: Plan, folder: Path) -> Outcome:
             outcome.counts["runs ended when the calm began"] = _count_ended(engine, runs.values())
             _until_ended(engine, monkey, list(runs.values()), plan.calm_s)
             outcome.seconds["until all had ended"] = time.monotonic() - began
-            kills = measure_takeover(world, engine, clients, slow) if slow else []
-            _until_ended(engine, monkey, list(clients.wait(60).values()), plan.calm_s)
+            kills: list[Killed] = []
+            if slow:
+                kills = measure_takeover(world, engine, clients, slow)
+                _until_ended(engine, monkey, list(clients.wait(60).values()), plan.calm_s)
             outcome.counts |= monkey.counts
             outcome.note("left behind", monkey.orphans())
             _judge(outcome, world, engine, clients, (quiet, [*hurt, *slow]))
@@ -113,16 +115,17 @@ def run_loop(plan: Plan, folder: Path) -> Outcome:
     return outcome
 
 
-def _quietly(world: World, engine: Engine, clients: Clients, quiet: list[Job]) -> float:
+def _quietly(world: World, engine: Engine, clients: Clients, asked: tuple[list[Job], float]) -> float:
+    """Let jobs be done while nothing goes wrong; return the seconds that took, at most those that are given."""
     began = time.monotonic()
-    for job in quiet:
+    for job in asked[0]:
         clients.post(job)
     runs = clients.wait(60)
-    _until_ended(engine, Monkey(world, engine, 0.0, 0), list(runs.values()))
+    _until_ended(engine, Monkey(world, engine, 0.0, 0), list(runs.values()), asked[1])
     return time.monotonic() - began
 
 
-def _until_ended(engine: Engine, monkey: Monkey, runs: list[str], calm_s: float = 120.0) -> None:
+def _until_ended(engine: Engine, monkey: Monkey, runs: list[str], calm_s: float) -> None:
     """Wait until runs have ended, or for so long; what ends by itself is started again meanwhile."""
     end = time.monotonic() + calm_s
     while time.monotonic() < end and _count_ended(engine, runs) < len(runs):
