@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Engine, create_engine, text
 from evals.bench.faults.checks import duplicate_effects, impolite, repeated_calls, unfinished
 from evals.bench.faults.monkey import Monkey
 from evals.bench.faults.sameness import normal_form
-from evals.bench.faults.takeover import measure_takeover, takeovers
+from evals.bench.faults.takeover import Killed, measure_takeover, takeovers
 from evals.bench.faults.work import FINAL, Clients, Job, inputs, jobs
 from evals.bench.faults.world import DELAY_S, LEASE_S, World, running_world
 from tests.support.invariants import broken_invariants
