@@ -153,7 +153,7 @@ def _judge(
             outcome.note("runs", [f"{len(rows)} runs for {len(runs)} requests"])
         outcome.note("not completed", unfinished(known))
         outcome.note("duplicate effects", duplicate_effects(connection))
-        outcome.note("calls made again", repeated_calls(connection, world))
+        outcome.note("calls made again or hidden", repeated_calls(connection, world))
         outcome.note("impolite", impolite(world.site.visits(), world.delay_s))
         wanted = {job.input: runs[job.number] for job in quiet if job.number in runs}
         for job in hurt:
