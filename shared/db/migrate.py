@@ -17,8 +17,8 @@ _LOCK = 7_318_220_144
 """Key of the advisory lock that lets one process migrate at a time."""
 
 
-def migrate(url: str) -> None:
-    """Apply what is missing, and make the local owner."""
+def migrate(url: str, revision: str = "head") -> None:
+    """Apply what is missing up to a revision, and make the local owner."""
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     engine = create_engine(url, connect_args={"connect_timeout": CONNECT_TIMEOUT_S})
@@ -27,7 +27,7 @@ def migrate(url: str) -> None:
             connection.execute(text("select pg_advisory_lock(:key)"), {"key": _LOCK})
             connection.commit()
             config.attributes["connection"] = connection
-            command.upgrade(config, "head")
+            command.upgrade(config, revision)
             connection.execute(text("select pg_advisory_unlock(:key)"), {"key": _LOCK})
             connection.commit()
         Transactions(engine).run(lambda session: ensure_owner(session, LOCAL_OWNER))

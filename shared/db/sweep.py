@@ -96,12 +96,16 @@ class PostgresSweep:
         return self._transactions.run(work)
 
     def expired(self, limit: int) -> tuple[StepId, ...]:
-        """Return running steps whose lease has run out, the longest overdue first."""
+        """Return running steps whose lease has run out, the longest overdue first; newer kinds are left alone."""
 
         def work(session: Session) -> tuple[StepId, ...]:
             ids = session.scalars(
                 select(StepRow.id)
-                .where(StepRow.status == StepStatus.RUNNING, StepRow.leased_until <= func.clock_timestamp())
+                .where(
+                    StepRow.status == StepStatus.RUNNING,
+                    StepRow.leased_until <= func.clock_timestamp(),
+                    StepRow.kind.in_(list(StepKind)),
+                )
                 .order_by(StepRow.leased_until)
                 .limit(limit)
             )

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from shared.domain.errors import LeadlineError
+from shared.domain.errors import LeadlineError, RateLimited
 from shared.domain.ids import OwnerId, RunId, StepId
 from shared.domain.kinds import KINDS
 from shared.ports.ledger import Committed, WakeUp
@@ -136,8 +136,10 @@ class Sweeper:
             try:
                 committed = deal_with(item)
             except Exception as error:  # whatever is wrong with one must not stop the others
-                log.warning("%s is put off for %.0f s: %s", item, PUT_OFF_S, error, exc_info=True)
-                self._sweep.put_off(item, PUT_OFF_S)
+                seconds = error.after_s if isinstance(error, RateLimited) else PUT_OFF_S
+                bug = not isinstance(error, LeadlineError)
+                log.warning("%s is put off for %.0f s: %s", item, seconds, error, exc_info=bug)
+                self._sweep.put_off(item, seconds)
             else:
                 self._signals.publish(committed.events)
                 self._signals.wake(committed.wake_ups)

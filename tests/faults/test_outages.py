@@ -22,6 +22,7 @@ from tests.support.stack import wait_until
 OUTAGE_S = float(os.environ.get("LEADLINE_TEST_OUTAGE_SECONDS", "5"))
 """How long Redis is away; a minute is what the fault matrix asks for."""
 
+MOST_POSTED = 10
 SLOWEST_POST_S = 1.0
 SLOWEST_S = 2.0
 
@@ -79,7 +80,8 @@ class Requests:
         """Make each request once."""
         api, address = self.city.api, self.city.stack.address
         asked = {"auto_approve": False}
-        timed(self.slowest, "post", lambda: self.posted.append(api.ask(QUESTION, self.city.documents, **asked)))
+        if len(self.posted) < MOST_POSTED:
+            timed(self.slowest, "post", lambda: self.posted.append(api.ask(QUESTION, self.city.documents, **asked)))
         timed(self.slowest, "run", lambda: api.json(f"/research-runs/{self.under_way}"))
         timed(self.slowest, "list", lambda: api.json("/research-runs"))
         timed(self.slowest, "capabilities", lambda: api.json("/capabilities"))

@@ -51,7 +51,7 @@ class _Call:
 
 
 def repeated_calls(connection: Connection, world: World) -> list[str]:
-    """Return calls that a site saw although their receipt was there before, and such that no attempt accounts for."""
+    """Return calls that a site saw although their receipt was there before, and such that nothing accounts for."""
     pages, searches = _page_receipts(connection), _search_receipts(connection)
     found = []
     seen: dict[str, list[Visit]] = defaultdict(list)
@@ -63,6 +63,7 @@ def repeated_calls(connection: Connection, world: World) -> list[str]:
     for key, visits in seen.items():
         call = pages.get(key) or searches.get(key)
         if call is None:
+            found.append(f"{key}: asked {len(visits)} times, and there is no receipt of it")
             continue
         late = [v for v in visits if v.wall > call.kept + CLOCK_S]
         found += [f"{key}: asked {v.wall - call.kept:.2f} s after its receipt was kept" for v in late]

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Engine, create_engine, text
 from evals.bench.faults.checks import duplicate_effects, impolite, repeated_calls, unfinished
 from evals.bench.faults.monkey import Monkey
 from evals.bench.faults.sameness import normal_form
-from evals.bench.faults.takeover import measure_takeover, takeovers
+from evals.bench.faults.takeover import Killed, measure_takeover, takeovers
 from evals.bench.faults.work import FINAL, Clients, Job, inputs, jobs
 from evals.bench.faults.world import DELAY_S, LEASE_S, World, running_world
 from tests.support.invariants import broken_invariants
@@ -90,7 +90,7 @@ def run_loop(plan: Plan, folder: Path) -> Outcome:
         engine = create_engine(world.stack.database_url, pool_pre_ping=True)
         try:
             clients = Clients(world)
-            outcome.seconds["undisturbed"] = _quietly(world, engine, clients, quiet)
+            outcome.seconds["undisturbed"] = _quietly(world, engine, clients, (quiet, plan.calm_s))
             monkey = Monkey(world, engine, plan.seconds, plan.seed)
             began = time.monotonic()
             for n, job in enumerate(hurt):
@@ -100,8 +100,10 @@ def run_loop(plan: Plan, folder: Path) -> Outcome:
             outcome.counts["runs ended when the calm began"] = _count_ended(engine, runs.values())
             _until_ended(engine, monkey, list(runs.values()), plan.calm_s)
             outcome.seconds["until all had ended"] = time.monotonic() - began
-            kills = measure_takeover(world, engine, clients, slow) if slow else []
-            _until_ended(engine, monkey, list(clients.wait(60).values()), plan.calm_s)
+            kills: list[Killed] = []
+            if slow:
+                kills = measure_takeover(world, engine, clients, slow)
+                _until_ended(engine, monkey, list(clients.wait(60).values()), plan.calm_s)
             outcome.counts |= monkey.counts
             outcome.note("left behind", monkey.orphans())
             _judge(outcome, world, engine, clients, (quiet, [*hurt, *slow]))
@@ -113,16 +115,17 @@ def run_loop(plan: Plan, folder: Path) -> Outcome:
     return outcome
 
 
-def _quietly(world: World, engine: Engine, clients: Clients, quiet: list[Job]) -> float:
+def _quietly(world: World, engine: Engine, clients: Clients, asked: tuple[list[Job], float]) -> float:
+    """Let jobs be done while nothing goes wrong; return the seconds that took, at most those that are given."""
     began = time.monotonic()
-    for job in quiet:
+    for job in asked[0]:
         clients.post(job)
     runs = clients.wait(60)
-    _until_ended(engine, Monkey(world, engine, 0.0, 0), list(runs.values()))
+    _until_ended(engine, Monkey(world, engine, 0.0, 0), list(runs.values()), asked[1])
     return time.monotonic() - began
 
 
-def _until_ended(engine: Engine, monkey: Monkey, runs: list[str], calm_s: float = 120.0) -> None:
+def _until_ended(engine: Engine, monkey: Monkey, runs: list[str], calm_s: float) -> None:
     """Wait until runs have ended, or for so long; what ends by itself is started again meanwhile."""
     end = time.monotonic() + calm_s
     while time.monotonic() < end and _count_ended(engine, runs) < len(runs):
@@ -150,7 +153,7 @@ def _judge(
             outcome.note("runs", [f"{len(rows)} runs for {len(runs)} requests"])
         outcome.note("not completed", unfinished(known))
         outcome.note("duplicate effects", duplicate_effects(connection))
-        outcome.note("calls made again", repeated_calls(connection, world))
+        outcome.note("calls made again or hidden", repeated_calls(connection, world))
         outcome.note("impolite", impolite(world.site.visits(), world.delay_s))
         wanted = {job.input: runs[job.number] for job in quiet if job.number in runs}
         for job in hurt:
