@@ -23,10 +23,10 @@ KINDS: dict[StepKind, KindSpec] = {
     StepKind.READ_SOURCE: KindSpec("fetcher", 120, "reading_source", "Reading a source"),
     StepKind.READ_IN_BROWSER: KindSpec("fetcher.browser", 120, "reading_source", "Reading a source in a browser"),
     StepKind.PARSE: KindSpec("extractor", 180, "reading_source", "Parsing a source"),
-    StepKind.EXTRACT: KindSpec("extractor", 180, "extracting_evidence", "Extracting evidence"),
+    StepKind.EXTRACT: KindSpec("extractor", 240, "extracting_evidence", "Extracting evidence"),
     StepKind.OUTLINE: KindSpec("synthesizer", 120, "synthesizing", "Outlining the report"),
     StepKind.WRITE_SECTION: KindSpec("synthesizer", 180, "synthesizing", "Writing a section"),
-    StepKind.VERIFY: KindSpec("synthesizer", 180, "verifying", "Verifying statements"),
+    StepKind.VERIFY: KindSpec("synthesizer", 300, "verifying", "Verifying statements"),
     StepKind.ASSEMBLE: KindSpec("synthesizer", 180, "synthesizing", "Assembling the report"),
     StepKind.REVERIFY: KindSpec("synthesizer", 180, "verifying", "Checking a report again"),
 }

@@ -24,7 +24,7 @@ from shared.contracts.report import Report
 from shared.domain.phases import Phase
 from shared.domain.rank import stats_of
 from shared.domain.text import content_terms
-from shared.ports.model import Answer, ModelAnswer, ModelRequest, TokenUsage
+from shared.ports.model import Answer, Model, ModelAnswer, ModelRequest, TokenUsage
 from tests.factories.research import make_fetch, make_plan, make_source
 from tests.fakes.materials import InlineCpu, MemoryRun, MemorySnapshots
 from tests.support import obedient_model
@@ -114,12 +114,11 @@ class Outcome:
     plan_before: str
     plan_after: str
     bundle: VerifyResult
-    calls: int
 
 
-def research(place: str, text: str) -> Outcome:
-    """Read, extract, decide, write and check with a model that obeys whatever it reads."""
-    model, cpu = ObedientModel(), InlineCpu()
+def research(place: str, text: str, model: Model | None = None) -> Outcome:
+    """Read, extract, decide, write and check, with a model that obeys whatever it reads unless another is given."""
+    model, cpu = model or ObedientModel(), InlineCpu()
     plan = make_plan(QUESTION)
     data = PLACES[place](text)
     mime = "application/pdf" if place == "pdf" else "text/html; charset=utf-8"
@@ -156,5 +155,4 @@ def research(place: str, text: str) -> Outcome:
         plan_before=before,
         plan_after=run.plan.model_dump_json(),
         bundle=verify_bundle(run.files["bundle"].data),
-        calls=len(model.asked),
     )

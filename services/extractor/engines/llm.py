@@ -18,7 +18,7 @@ from shared.ports.cpu import Cpu, CpuLimits
 from shared.ports.model import Model, ModelRequest
 
 EXTRACT_TOKENS = 4000
-DEADLINE_S = 110.0
+DEADLINE_S = 170.0
 """Time for an answer and its repair; ranking, and waiting for a process to do it, need the rest of the step's."""
 
 RANK_LIMITS = CpuLimits(wall_s=20, cpu_s=15, memory_bytes=1_000_000_000)

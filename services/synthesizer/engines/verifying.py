@@ -18,7 +18,7 @@ from shared.ports.cpu import Cpu, CpuLimits
 from shared.ports.model import Model, ModelRequest
 
 VERIFY_TOKENS = 3000
-VERIFY_DEADLINE_S = 35.0
+VERIFY_DEADLINE_S = 60.0
 """A section is checked in at most four rounds of calls (findings, repair, repaired ones, analyses) in its step's time;
 the calls of one round are made at once."""
 
