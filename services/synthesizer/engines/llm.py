@@ -1,20 +1,17 @@
 """Synthesis with a model: it writes from cards and judges what a program cannot; the mechanical gate comes first."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from services.synthesizer.engines.answers import Verification
 from services.synthesizer.gate.context import GateContext
 from services.synthesizer.gate.judge import judge_all
 from services.synthesizer.prompts import verify as verifying
 from services.synthesizer.prompts import write as writing
-from services.synthesizer.rules.prose import SUMMARY, section_drafts, summary_drafts
+from services.synthesizer.rules.prose import section_drafts, summary_drafts
 from services.synthesizer.rules.selection import STATEMENTS_PER_SECTION, outline, summary_cards
 from services.synthesizer.rules.verdicts import Case, Verifier, batches, is_open, judged, unjudged
-from services.synthesizer.rules.writing import SectionTask, WritingBrief
-from shared.contracts.evidence import Evidence, Source
-from shared.contracts.plan import Plan
+from services.synthesizer.rules.writing import SUMMARY, OutlineTask, SectionTask, WritingBrief
 from shared.contracts.report import Draft, Statement, VerdictRow
-from shared.domain.budget import Depth
 from shared.domain.errors import BudgetExhausted, InvalidAnswer, Transient
 from shared.domain.phases import Phase
 from shared.ports.cpu import Cpu, CpuLimits
@@ -36,12 +33,10 @@ class LlmSynthesis:
     def __init__(self, cpu: Cpu, model: Model) -> None:
         self._cpu, self._model = cpu, model
 
-    def outline(
-        self, plan: Plan, evidence: Sequence[Evidence], sources: Mapping[str, Source], depth: Depth
-    ) -> dict[str, tuple[str, ...]]:
+    def outline(self, task: OutlineTask) -> dict[str, tuple[str, ...]]:
         """Share the evidence out by the questions of the sections; the summary has the best of all of them."""
-        sections = outline(plan, evidence, sources, depth)
-        return {**sections, SUMMARY: summary_cards(plan, sections, evidence)} if sections else {}
+        sections = outline(task.plan, task.evidence, task.sources, task.depth)
+        return {**sections, SUMMARY: summary_cards(task.plan, sections, task.evidence)} if sections else {}
 
     def write(self, task: SectionTask, brief: WritingBrief) -> tuple[Draft, ...]:
         """Have the sentences of a section written from its cards."""

@@ -4,15 +4,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from services.synthesizer.prompts.write import Block, SectionText, Sentence, SummaryText
-from services.synthesizer.rules.writing import SectionTask, statement_id
+from services.synthesizer.rules.writing import ANSWER_BLOCK, SUMMARY, SUMMARY_BLOCK, SectionTask, statement_id
 from shared.contracts.report import Draft, DraftForm, Statement
 from shared.domain.excerpts import one_line
 from shared.domain.segments import segment
-
-SUMMARY = "summary"
-"""The section that holds the short answer (its block 0) and the summary (its block 1)."""
-
-ANSWER_BLOCK, SUMMARY_BLOCK = 0, 1
 
 LONGEST_SENTENCE = 600
 
