@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 from services.planner.rules import Rejected
 from shared.contracts.evidence import Contradiction, Evidence, Source
 from shared.contracts.plan import Plan
+from shared.domain.rank import CorpusStats
+
+NOTHING_COUNTED = CorpusStats(0, 0.0, {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,5 +26,7 @@ class Brief:
     """Proposals of earlier decisions that were not followed."""
     endpoints: tuple[str, ...] = ("documents",)
     searches_left: int = 0
+    stats: CorpusStats = NOTHING_COUNTED
+    """How common the terms of the questions and of the names in the evidence are in the library."""
     as_of: str = ""
     """The date that the run is relative to, ISO 8601."""

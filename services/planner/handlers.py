@@ -1,5 +1,6 @@
 """What the planner does with a step: plan, decide."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from services.planner.brief import Brief
@@ -7,12 +8,15 @@ from services.planner.contradictions import find_contradictions
 from services.planner.engines import PlannerEngine, engine_of
 from services.planner.engines.extractive import RESULTS
 from services.planner.rules import Rejected, action_of, endpoints_of, independence, judge_proposals
-from shared.contracts.evidence import Contradiction, Source
+from shared.contracts.evidence import Contradiction, Evidence, Source
+from shared.domain.chains import all_names
 from shared.domain.errors import Permanent
+from shared.domain.rank import CorpusStats
 from shared.domain.states import StepKind
+from shared.domain.text import content_terms
 from shared.domain.view import RunView
 from shared.ports.ledger import Lease, Outcome
-from shared.ports.materials import Materials, RunFacts, Snapshots
+from shared.ports.materials import DocumentIndex, Materials, RunFacts, Snapshots
 from shared.ports.model import ModelOf
 
 
@@ -22,6 +26,7 @@ class Deps:
 
     materials: Materials
     snapshots: Snapshots
+    index: DocumentIndex
     model_of: ModelOf
 
 
@@ -64,6 +69,7 @@ def decide(deps: Deps, lease: Lease) -> Outcome:
         rejected=_rejected_before(view),
         endpoints=endpoints_of(facts.request.source_policy),
         searches_left=left,
+        stats=_stats(deps, lease, facts, evidence),
         as_of=facts.request.as_of or facts.created_at.date().isoformat(),
     )
     proposals = _engine(deps, lease, facts).decide(brief) if brief.endpoints else ()
@@ -75,6 +81,15 @@ def decide(deps: Deps, lease: Lease) -> Outcome:
         sources=moved,
         contradictions=_settled(contradictions, waiting, bool(actions)),
     )
+
+
+def _stats(deps: Deps, lease: Lease, facts: RunFacts, evidence: Sequence[Evidence]) -> CorpusStats:
+    """Count the terms of the questions and of the names in the evidence over the documents that the run may search."""
+    questions = facts.plan.questions if facts.plan is not None else ()
+    texts = [*(q.text for q in questions), *(name for e in evidence for name in all_names(e.excerpt))]
+    policy = facts.request.source_policy
+    terms = {term for text in texts for term in content_terms(text)}
+    return deps.index.stats(lease.owner_id, terms, None if policy.documents_all else policy.document_ids)
 
 
 def _engine(deps: Deps, lease: Lease, facts: RunFacts) -> PlannerEngine:

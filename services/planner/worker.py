@@ -6,7 +6,7 @@ from shared.bootstrap import WorkerParts, worker_main
 
 
 def _deps(parts: WorkerParts) -> Deps:
-    return Deps(parts.storage.materials, parts.storage.snapshots, parts.model_of)
+    return Deps(parts.storage.materials, parts.storage.snapshots, parts.storage.index, parts.model_of)
 
 
 if __name__ == "__main__":

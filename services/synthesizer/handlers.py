@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 
-from services.synthesizer.engines import SynthesisEngine, engine_of
+from services.synthesizer.engines import EXTRACTIVE, SynthesisEngine, engine_of
 from services.synthesizer.engines.answers import Verification
 from services.synthesizer.gate.context import GateContext, gate_context
 from services.synthesizer.gate.exists import check_exists, sound_snapshots
@@ -15,9 +15,8 @@ from services.synthesizer.rules.chains import weighed
 from services.synthesizer.rules.gaps import allowed
 from services.synthesizer.rules.independence import changed, with_duplicates
 from services.synthesizer.rules.methodology import counted
-from services.synthesizer.rules.prose import SUMMARY
 from services.synthesizer.rules.selection import usable
-from services.synthesizer.rules.writing import ROUND_PLACES, SectionTask, WritingBrief
+from services.synthesizer.rules.writing import ROUND_PLACES, SUMMARY, OutlineTask, SectionTask, WritingBrief
 from shared.contracts.events import NewEvent
 from shared.contracts.evidence import Evidence, Source
 from shared.contracts.plan import Plan
@@ -25,10 +24,12 @@ from shared.contracts.report import Statement, VerdictRow
 from shared.domain.dedupe import Signature
 from shared.domain.errors import Permanent
 from shared.domain.ids import RunId
+from shared.domain.questions import asked
+from shared.domain.rank import CorpusStats
 from shared.domain.refinement_moves import suffix_of
 from shared.ports.cpu import Cpu, CpuLimitExceeded, CpuTaskCrashed
 from shared.ports.ledger import Lease, Outcome, ReportFile
-from shared.ports.materials import Materials, RunFacts, Snapshots
+from shared.ports.materials import DocumentIndex, Materials, RunFacts, Snapshots
 from shared.ports.model import ModelOf
 
 DEFAULT_LANGUAGE = "en"
@@ -40,6 +41,7 @@ class Deps:
 
     materials: Materials
     snapshots: Snapshots
+    index: DocumentIndex
     cpu: Cpu
     model_of: ModelOf
 
@@ -50,11 +52,12 @@ def outline(deps: Deps, lease: Lease) -> Outcome:
     before = deps.materials.sources(lease.run_id)
     after = with_duplicates(before, _signatures(deps, lease, before))
     sources = {s.source_id: s for s in after}
+    stats = _stats(deps, lease, facts)
     evidence = usable(deps.materials.evidence(lease.run_id), sources, facts.request.as_of)
     number = int(lease.inputs.get("round", 0))
     seen = _seen(deps, lease, number)
-    ranked = [e for e in weighed(_plan(facts), evidence, sources) if e.sha256 not in seen]
-    cards = _engine(deps, lease, facts).outline(_plan(facts), ranked, sources, facts.request.depth)
+    ranked = [e for e in weighed(_plan(facts), evidence, sources, stats) if e.sha256 not in seen]
+    cards = _engine(deps, lease, facts).outline(OutlineTask(_plan(facts), ranked, sources, stats, facts.request.depth))
     if number:
         cards.pop(SUMMARY, None)  # what has been summarised stands
     return Outcome(
@@ -139,6 +142,16 @@ def _brief(deps: Deps, lease: Lease, facts: RunFacts) -> WritingBrief:
     )
 
 
+def _stats(deps: Deps, lease: Lease, facts: RunFacts) -> CorpusStats | None:
+    """Count the terms of the questions over the documents that the run may search; None where a model weighs."""
+    if facts.engine != EXTRACTIVE:
+        return None
+    known = [asked(q.text) for q in _plan(facts).questions]
+    policy = facts.request.source_policy
+    wanted = frozenset[str]().union(*(a.wanted | a.context for a in known))
+    return deps.index.stats(lease.owner_id, wanted, None if policy.documents_all else policy.document_ids)
+
+
 def _plan(facts: RunFacts) -> Plan:
     if facts.plan is None:
         raise Permanent("no_plan", "The run has no plan to write by.")
@@ -200,6 +213,7 @@ def _material(deps: Deps, lease: Lease, facts: RunFacts, context: GateContext) -
         terminal_status="budget_exhausted" if cut_short else "completed",
         stop_reason=facts.stop_reason,
         plan=_plan(facts),
+        stats=_stats(deps, lease, facts),
         drafts=materials.drafts(lease.run_id),
         verdicts=materials.verdicts(lease.run_id),
         evidence=evidence,

@@ -11,8 +11,7 @@ from shared.contracts.snapshot import Parse, Snapshot
 from shared.db.engine import Transactions
 from shared.db.tables import BlobRow, ParseRow, PassageRow, SnapshotRow
 from shared.domain.ids import OwnerId, sha256_hex
-from shared.domain.passages import passages
-from shared.domain.text import terms
+from shared.domain.passages import passage_terms, passages
 
 
 class PostgresBlobs:
@@ -47,7 +46,7 @@ class PostgresSnapshots:
 
     def put(self, owner_id: OwnerId, snapshot: Snapshot, parse: Parse) -> None:
         """Keep a snapshot and what reading its bytes gave, and index its text for searching."""
-        rows = _passage_rows(owner_id, snapshot)
+        rows = _passage_rows(owner_id, snapshot, parse.title or "")
 
         def work(session: Session) -> None:
             new = session.scalar(
@@ -117,7 +116,7 @@ def _snapshot(row: SnapshotRow) -> Snapshot:
     )
 
 
-def _passage_rows(owner_id: OwnerId, snapshot: Snapshot) -> list[dict[str, Any]]:
+def _passage_rows(owner_id: OwnerId, snapshot: Snapshot, title: str) -> list[dict[str, Any]]:
     return [
         {
             "owner_id": owner_id,
@@ -125,7 +124,7 @@ def _passage_rows(owner_id: OwnerId, snapshot: Snapshot) -> list[dict[str, Any]]
             "ordinal": ordinal,
             "start": start,
             "end": end,
-            "terms": terms(snapshot.text[start:end]),
+            "terms": passage_terms(title, snapshot.text[start:end]),
         }
         for ordinal, (start, end) in enumerate(passages(snapshot.segments))
     ]

@@ -5,12 +5,20 @@ only the builder. The builder's name, found beside the pier, links the two.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
+from shared.domain.dates import MONTH_NAMES
 from shared.domain.text import content_terms
 
 BESIDE = 0.6
 """Share of the terms of what a question points back to that a text must hold to stand beside it."""
+
+MAX_LINKS = 3
+"""Links of the longest chain that is looked for."""
+
+LINK_FACTOR = 0.95
+"""What each link takes from the score of a chain."""
 
 _NAME = re.compile(r"(?<![.!?]\s)(?<!^)\b[A-Z][\w'’-]+(?:\s+[A-Z][\w'’-]+)*")
 
@@ -34,3 +42,92 @@ def linking_names(texts: Sequence[str], context: frozenset[str]) -> frozenset[st
 def linked(text: str, context: frozenset[str], names: frozenset[str]) -> bool:
     """Tell whether a text speaks of what a question points back to, or of a name that leads there."""
     return beside(text, context) or any(name in text for name in names)
+
+
+_PHRASE = re.compile(
+    r"\b[A-Z][\w'’-]*(?:(?:\s+(?:of|the|de|la|del|von|van|and|for|in)){0,2}\s+[A-Z][\w'’-]*|\s+\d+(?!\d*,\s\d{4}))*"
+)
+_OPENING = re.compile(r"(?:^|[.!?:;]['\"”’)]?\s+|\n)['\"“‘(]?$")
+_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_NO_NAMES = frozenset(content_terms(" ".join([*MONTH_NAMES, *_WEEKDAYS])))
+
+
+def all_names(text: str) -> list[str]:
+    """Return the capitalised names in a text, each once, those of several words that open a sentence too.
+
+    One word that opens a sentence need not be a name; months, days and figures are none.
+    """
+    found: dict[str, None] = {}
+    for match in _PHRASE.finditer(text):
+        words = match.group().split()
+        while words and not content_terms(words[0]):
+            words = words[1:]
+        terms = {t for t in content_terms(" ".join(words)) if len(t) > 1 and not t.isdigit()} - _NO_NAMES
+        opens = len(words) == 1 and _OPENING.search(text[: match.start()])
+        if terms and not opens:
+            found[" ".join(words)] = None
+    return list(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A span as chains see it: its own terms, those of its title, and the names in it as sets of terms."""
+
+    key: str
+    own: frozenset[str]
+    title: frozenset[str]
+    names: Mapping[str, frozenset[str]]
+
+
+def told(key: str, text: str, title: str) -> Told:
+    """Read a span and the title of its source."""
+    names = {name: frozenset(content_terms(name)) for name in all_names(text)}
+    return Told(key, frozenset(content_terms(text)), frozenset(content_terms(title)), names)
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """How much of a question a span holds together with those that lead to it.
+
+    ``score`` is the share of the weight, lowered for each link; ``held`` the terms; ``via`` the keys of the spans that
+    lead here, first one first.
+    """
+
+    score: float
+    held: frozenset[str]
+    via: tuple[str, ...] = ()
+
+
+def chains(spans: Sequence[Told], wanted: frozenset[str], weight: Callable[[str], float]) -> dict[str, Chain]:
+    """Return the best chain that ends in each span.
+
+    A span follows another when it or its title holds a name that the other brought up, and when it adds terms.
+    """
+    total = sum(map(weight, wanted)) or 1.0
+
+    def share(terms: frozenset[str]) -> float:
+        return sum(map(weight, terms)) / total
+
+    alone = {s.key: wanted & (s.own | s.title) for s in spans}
+    best = {s.key: Chain(share(alone[s.key]), alone[s.key]) for s in spans}
+    for _ in range(MAX_LINKS):
+        before = dict(best)
+        for one in spans:
+            for other in spans:
+                led = before[one.key]
+                if one.key == other.key or other.key in led.via or not leads_to(one, other, wanted):
+                    continue
+                added = wanted & other.own - led.held
+                if not added:
+                    continue
+                held = led.held | alone[other.key]
+                score = share(held) * LINK_FACTOR ** (len(led.via) + 1)
+                if score > best[other.key].score:
+                    best[other.key] = Chain(score, held, (*led.via, one.key))
+    return best
+
+
+def leads_to(one: Told, other: Told, wanted: frozenset[str]) -> bool:
+    """Tell whether a span brings up a name, not one of the question or of its own title, that another one holds."""
+    everything = other.own | other.title
+    return any(name <= everything and not name <= wanted | one.title for name in one.names.values())

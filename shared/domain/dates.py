@@ -62,15 +62,17 @@ def dates_in(text: str) -> list[FoundDate]:
 
 
 _SPACE = r"[^\S\n]"
-_NAMES = (
+MONTH_NAMES = (
     *("january", "february", "march", "april", "may", "june"),
     *("july", "august", "september", "october", "november", "december"),
 )
-_MONTHS = {name[:3]: number for number, name in enumerate(_NAMES, 1)}
+_MONTHS = {name[:3]: number for number, name in enumerate(MONTH_NAMES, 1)}
 _MONTH = (
     "(?P<month>"
     + "|".join(
-        [f"{n.capitalize()}|{n.upper()}" for n in _NAMES] + [f"{n[:3].capitalize()}\\.?" for n in _NAMES] + ["Sept\\.?"]
+        [f"{n.capitalize()}|{n.upper()}" for n in MONTH_NAMES]
+        + [f"{n[:3].capitalize()}\\.?" for n in MONTH_NAMES]
+        + ["Sept\\.?"]
     )
     + r")(?![^\W_])"
 )

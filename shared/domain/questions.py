@@ -25,7 +25,8 @@ class AnswerKind(StrEnum):
 class Asked:
     """A question as ranking sees it, in search terms.
 
-    ``wanted`` are its own terms; ``focus`` those of them that name the thing asked for ("which barge"); ``context``
+    ``wanted`` are its own terms; ``focus`` those of them that name the thing asked for ("which barge"), words for large
+    classes of things ("which city") left out; ``context``
     the terms of what it is about when its own words only point there ("where were they cast").
     """
 
@@ -53,12 +54,36 @@ _DATE = re.compile(
     r"^(?:\w+\s+){0,3}?when\b|\b(?:what|which)\s+(?:year|date|day|month)\b|\bin\s+(?:what|which)\s+year\b", re.I
 )
 _WHO = re.compile(r"^(?:\w+\s+){0,2}?(?:who|whom|whose)\b", re.I)
+_AUXILIARY = r"(?:is|are|was|were|do|does|did|has|have|had|will|would|can|could|should|may|might|must)"
 _FOCUS = re.compile(
-    r"\b(?:which|what|how\s+(?:many|much))\s+(?P<noun>(?!(?:is|are|was|were|do|does|did|has|have|had|will|would|can|could|"
-    r"should|may|might|must)\b).+?)(?=\s+(?:is|are|was|were|do|does|did|has|have|had|will|would|can|could|should|may|might|"
-    r"must|carried|caused|made|led|makes|causes)\b|[?,]|\s+\w+ed\b|$)",
-    re.I | re.S,
+    rf"\b(?:which|what|how\s+(?:many|much))\s+(?P<noun>(?!{_AUXILIARY}\b)\S+(?:\s+\S+){{0,3}}?)"
+    rf"(?=\s+(?:{_AUXILIARY}|carried|caused|made|led|makes|causes)\b|[?,]|\s+\w+ed\b|$)"
+    rf"|\b(?:which|what|how\s+(?:many|much))\s+(?P<first>(?!{_AUXILIARY}\b)\w+)",
+    re.I,
 )
+
+
+_CLASS_NOUNS = frozenset(
+    content_terms(
+        """
+        kind type sort name term title thing part member example other
+        person people man woman child father mother son daughter brother sister wife husband spouse parent
+        actor actress singer musician author writer director artist player performer producer composer politician
+        president leader king queen character team club band group company organization institution school university
+        college church party agency
+        country state city county town village place location area region province district continent capital island
+        river lake sea ocean water body mountain airport hotel building street
+        year date day month century decade time period era
+        film movie show series program song album book novel magazine newspaper play game work
+        language nationality citizenship religion profession occupation job position role genre award sport event war
+        animal plant species breed colour color
+        """
+    )
+)
+"""Nouns for classes of things: an answer is one of them and need not say so ("in which city?", "Paris")."""
+
+
+_CLASS_OF_PERSONS = re.compile(r"\w{3,}(?:er|or|ist|ian)s?", re.I)
 
 
 def split_question(text: str) -> tuple[str, ...]:
@@ -83,13 +108,20 @@ def asked(question: str) -> Asked:
     """Read a question, as `split_question` or a person wrote it."""
     match = _ABOUT.match(question)
     context, own = (match["context"], match["question"]) if match else ("", question)
-    focus = _FOCUS.search(own)
     return Asked(
         wanted=frozenset(content_terms(_MEASURE_WORD.sub("", own))) or frozenset(content_terms(own)),
-        focus=frozenset(content_terms(focus["noun"])) if focus else frozenset(),
+        focus=_focus(own),
         context=frozenset(content_terms(context)),
         answer=_answer_kind(own),
     )
+
+
+def _focus(question: str) -> frozenset[str]:
+    """Return the terms of the thing asked for, but for words for classes of things and for how something is done."""
+    match = _FOCUS.search(question)
+    words = (match["noun"] or match["first"]).split() if match else []
+    named = (w for w in words if not _CLASS_OF_PERSONS.fullmatch(w) and not w.endswith("ly"))
+    return frozenset(content_terms(" ".join(named))) - _CLASS_NOUNS
 
 
 def _subject(part: str) -> str | None:

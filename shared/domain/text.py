@@ -105,9 +105,17 @@ STOP_WORDS: frozenset[str] = frozenset(
 )
 
 
+_ACCENTED = re.compile("[\u00e0-\u024f\u1e00-\u1eff]")
+
+
+def _without_accents(text: str) -> str:
+    """Return a folded text with Latin letters without their accents: a question seldom has those of its sources."""
+    return _ACCENTED.sub(lambda match: unicodedata.normalize("NFD", match.group())[0], text)
+
+
 def _surface_tokens(text: str) -> Iterator[tuple[str, str]]:
     """Yield (kind, token) with kind "word", "number" or "run", from the folded text."""
-    for match in _TOKEN.finditer(unicodedata.normalize("NFKC", text).casefold()):
+    for match in _TOKEN.finditer(_without_accents(unicodedata.normalize("NFKC", text).casefold())):
         yield str(match.lastgroup), match.group()
 
 

@@ -1,7 +1,7 @@
 """A run in memory: the ports that handlers read through, and what committing an outcome would change."""
 
 import pickle
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeVar
@@ -10,16 +10,17 @@ from shared.contracts.events import NewEvent
 from shared.contracts.evidence import Contradiction, Evidence, Fetch, Source
 from shared.contracts.plan import Plan
 from shared.contracts.report import Draft, Report, VerdictRow
-from shared.contracts.runs import CreateRun
+from shared.contracts.runs import CreateRun, Document
 from shared.contracts.snapshot import Parse, Snapshot
 from shared.domain.budget import TIERS, Usage
 from shared.domain.errors import NotFound
 from shared.domain.ids import LeaseToken, OwnerId, RunId, StepId
+from shared.domain.rank import CorpusStats
 from shared.domain.states import RunKind, RunStatus, StepKind
 from shared.domain.view import RunView
 from shared.ports.cpu import CpuLimits
 from shared.ports.ledger import Lease, Outcome, ReportFile
-from shared.ports.materials import RunFacts
+from shared.ports.materials import DocumentHit, RunFacts
 from tests.factories.research import MOMENT, RUN_ID
 
 T = TypeVar("T")
@@ -64,6 +65,24 @@ class MemorySnapshots:
     def parsed(self, owner_id: OwnerId, content_sha256: str, reader_version: str) -> Parse | None:
         """Return nothing: bytes are always read anew."""
         return None
+
+
+class MemoryIndex:
+    """The index of a library without documents."""
+
+    def search(
+        self, owner_id: OwnerId, terms: Sequence[str], document_ids: Sequence[str] | None, limit: int
+    ) -> tuple[DocumentHit, ...]:
+        """Find nothing."""
+        return ()
+
+    def stats(self, owner_id: OwnerId, terms: Collection[str], document_ids: Sequence[str] | None) -> CorpusStats:
+        """Count nothing."""
+        return CorpusStats(0, 0.0, {})
+
+    def document(self, owner_id: OwnerId, document_id: str) -> Document:
+        """Raise that there is none."""
+        raise NotFound(f"There is no document {document_id}.")
 
 
 @dataclass

@@ -16,7 +16,7 @@ from tests.factories.research import (
     make_snapshot,
     make_source,
 )
-from tests.fakes.materials import InlineCpu, MemoryRun, MemorySnapshots, make_lease
+from tests.fakes.materials import InlineCpu, MemoryIndex, MemoryRun, MemorySnapshots, make_lease
 
 TOTAL = "How many cubic metres were dredged in the Deep Basin Project?"
 OPENING = "When does the new lock open?"
@@ -99,7 +99,8 @@ def harbour_run(as_of: str | None = None) -> tuple[MemoryRun, Deps]:
         asked=["dredged cubic metres", "lock opening"],
         request=CreateRun(objective=plan.objective, as_of=as_of),
     )
-    return run, Deps(run, MemorySnapshots((AUTHORITY, CONTRACTOR, REPRINT, OLD, NEW)), InlineCpu(), no_model)
+    snapshots = MemorySnapshots((AUTHORITY, CONTRACTOR, REPRINT, OLD, NEW))
+    return run, Deps(run, snapshots, MemoryIndex(), InlineCpu(), no_model)
 
 
 def _fetches(sources: list[Source]) -> list[Fetch]:

@@ -50,5 +50,5 @@ def test_evidence_that_nothing_links_weighs_less() -> None:
             zip(excerpts, ("q1", "q2", "q2"), (8000, 7000, 7000), strict=True)
         )
     ]
-    after = [e.relevance_bp for e in weighed(plan, rows, {told.source_id: told})]
+    after = [e.relevance_bp for e in weighed(plan, rows, {told.source_id: told}, None)]
     assert after == [8000, 7000, round(7000 * UNLINKED_FACTOR)]

@@ -236,7 +236,7 @@ def test_a_copy_may_say_what_its_original_does_not() -> None:
     assert outline(make_plan(), [piece("ev_1", ONE, copy)], {"src_b": copy}, Depth.QUICK) == {"s1": ("ev_1",)}
 
 
-@pytest.mark.parametrize(("depth", "room"), [(Depth.QUICK, 8), (Depth.STANDARD, 14), (Depth.THOROUGH, 20)])
+@pytest.mark.parametrize(("depth", "room"), [(Depth.QUICK, 14), (Depth.STANDARD, 18), (Depth.THOROUGH, 24)])
 def test_a_section_is_bounded_and_every_question_gets_its_turn(depth: Depth, room: int) -> None:
     """The best of each question come first, so that a rich question cannot push out a poor one."""
     plan = make_plan("What?", "Who?", writing_plan=(PlannedSection(id="s1", title="All", question_ids=("q1", "q2")),))

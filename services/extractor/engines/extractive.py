@@ -6,7 +6,7 @@ answer (a figure, a date, the thing asked for) is no answer, nor is one that tel
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from services.extractor.engines.spans import ExtractRequest, Picked
 from shared.domain.evidence import RELEVANCE_BAR_BP, gives_orders
@@ -36,6 +36,15 @@ NO_ANSWER_FACTOR = 0.6
 SHORTEST_SEGMENT_TERMS = 4
 """A segment of fewer content terms is a heading or a fragment: it says nothing by itself."""
 
+CONTEXT_BAR = 0.2
+"""Share of the weight of the question, or of the query that led here, from which a segment is kept as context."""
+
+LINK_NEEDED = 0.6
+"""Share of the weight of the name that led to a source which a segment and its surroundings must hold."""
+
+LINKED_FACTOR = 0.9
+"""What the relevance of a segment is multiplied by that answers only together with another."""
+
 EXTRACT_LIMITS = CpuLimits(wall_s=90, cpu_s=60, memory_bytes=2_000_000_000)
 
 _STOPS = (".", "!", "?", "…", ";", ":", "。", "！", "？")
@@ -64,16 +73,60 @@ class ExtractiveExtraction:
 
 
 def extract_spans(request: ExtractRequest) -> tuple[Picked, ...]:
-    """Return the spans that answer each question, the most relevant first; none below the relevance bar."""
+    """Return the spans that answer each question, the most relevant first, then those that only bear on it."""
     segments = _segments(request)
+    query = frozenset(content_terms(request.query))
     picked: list[Picked] = []
     for question_id, text in request.questions:
         question = asked(text)
-        led_by = frozenset(content_terms(request.query)) - question.wanted
-        scored = [(_relevance(s, question, led_by, request.stats), s) for s in segments]
-        answers = sorted(((r, s) for r, s in scored if r >= _BAR), key=lambda a: (-a[0], a[1].number))
-        picked += [_picked(question_id, question, s, r) for r, s in answers[:PICKS_PER_QUESTION]]
+        answers = _best([(_answering(s, question, query, request.stats), s) for s in segments], _BAR)
+        taken = {s.number for _, s in answers}
+        others = [s for s in segments if s.number not in taken]
+        context = _best([(_bearing(s, question, query, request.stats), s) for s in others], CONTEXT_BAR)
+        picked += [_picked(question_id, question, s, r) for r, s in answers]
+        room = PICKS_PER_QUESTION - len(answers)
+        picked += [replace(_picked(question_id, question, s, r), stance="context") for r, s in context[:room]]
     return tuple(picked)
+
+
+def _best(scored: Iterable[tuple[float, _Segment]], bar: float) -> list[tuple[float, _Segment]]:
+    """Return the most relevant segments with their relevance, none below the bar."""
+    found = [(relevance, segment) for relevance, segment in scored if relevance >= bar]
+    return sorted(found, key=lambda a: (-a[0], a[1].number))[:PICKS_PER_QUESTION]
+
+
+def _answering(segment: _Segment, question: Asked, query: frozenset[str], stats: CorpusStats) -> float:
+    alone = _relevance(segment, question, query - question.wanted, stats)
+    return max(alone, _linked(segment, question, query, stats))
+
+
+def _linked(segment: _Segment, question: Asked, query: frozenset[str], stats: CorpusStats) -> float:
+    """Return the relevance of a segment that a name led to: what it adds to what stands beside the name.
+
+    The query holds the name and those terms of the question that the sentence with the name lacks. A segment that
+    holds the name and some of them answers together with that sentence.
+    """
+    wanted = question.wanted | question.context
+    name, lacking = query - wanted, query & wanted
+    everything = segment.own | segment.around
+    if not name or not lacking & segment.own or _share(name, everything, stats) < LINK_NEEDED:
+        return 0.0
+    if _share(question.focus & lacking, everything, stats) < FOCUS_NEEDED:
+        return 0.0
+    missing = _weight(lacking, stats) * (1 - _held(segment, lacking, stats))
+    score = LINKED_FACTOR * (1 - missing / (_weight(wanted, stats) or 1.0))
+    return score if _answers(segment.text, question) else score * NO_ANSWER_FACTOR
+
+
+def _bearing(segment: _Segment, question: Asked, query: frozenset[str], stats: CorpusStats) -> float:
+    """Return how much a segment that does not answer bears on the question, or on the query that led to its source."""
+    return max(_held(segment, question.wanted | question.context, stats), _held(segment, query, stats))
+
+
+def _held(segment: _Segment, wanted: frozenset[str], stats: CorpusStats) -> float:
+    own = _weight(wanted & segment.own, stats)
+    around = _weight(wanted & (segment.around - segment.own), stats)
+    return (own + SURROUNDINGS_WEIGHT * around) / (_weight(wanted, stats) or 1.0)
 
 
 def _segments(request: ExtractRequest) -> tuple[_Segment, ...]:

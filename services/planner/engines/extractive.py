@@ -6,6 +6,7 @@ from itertools import count, zip_longest
 from typing import Any
 
 from services.planner.brief import Brief
+from services.planner.engines.bridges import along_bridges
 from services.planner.rules import Proposal, endpoints_of, spread
 from shared.contracts.evidence import Evidence
 from shared.contracts.plan import Endpoint, Plan, PlannedSection, Question, SearchTask
@@ -45,7 +46,7 @@ class ExtractivePlanner:
 
     def decide(self, brief: Brief) -> tuple[Proposal, ...]:
         """Propose searches for contradictions, then for gaps, then along the names that the evidence brought up."""
-        found = (*about_contradictions(brief), *about_gaps(brief), *_along_names(brief))
+        found = (*about_contradictions(brief), *along_bridges(brief), *about_gaps(brief), *_along_names(brief))
         return spread(found, brief.endpoints)
 
 

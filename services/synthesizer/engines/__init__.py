@@ -8,11 +8,8 @@ from services.synthesizer.engines.baseline import BaselineSynthesis
 from services.synthesizer.engines.extractive import ExtractiveSynthesis
 from services.synthesizer.engines.llm import LlmSynthesis
 from services.synthesizer.gate.context import GateContext
-from services.synthesizer.rules.writing import SectionTask, WritingBrief
-from shared.contracts.evidence import Evidence, Source
-from shared.contracts.plan import Plan
+from services.synthesizer.rules.writing import OutlineTask, SectionTask, WritingBrief
 from shared.contracts.report import Statement
-from shared.domain.budget import Depth
 from shared.domain.errors import Permanent
 from shared.ports.cpu import Cpu
 from shared.ports.model import Model
@@ -21,10 +18,8 @@ from shared.ports.model import Model
 class SynthesisEngine(Protocol):
     """Answers the questions "outline", "write" and "verify" on plain values."""
 
-    def outline(
-        self, plan: Plan, evidence: Sequence[Evidence], sources: Mapping[str, Source], depth: Depth
-    ) -> dict[str, tuple[str, ...]]:
-        """Return the ids of the evidence of each section that has any, in order; ``evidence`` may all be used."""
+    def outline(self, task: OutlineTask) -> dict[str, tuple[str, ...]]:
+        """Return the ids of the evidence of each section that has any, in order."""
         ...
 
     def write(self, task: SectionTask, brief: WritingBrief) -> Writing:
@@ -39,9 +34,11 @@ class SynthesisEngine(Protocol):
         ...
 
 
+EXTRACTIVE = "extractive"
+
 ENGINES: Mapping[str, Callable[[Cpu, Model], SynthesisEngine]] = {
     "baseline": BaselineSynthesis,
-    "extractive": lambda cpu, _: ExtractiveSynthesis(cpu),
+    EXTRACTIVE: lambda cpu, _: ExtractiveSynthesis(cpu),
     "llm": LlmSynthesis,
 }
 """The engines that there are, by name; each is made with the processes and the model that it may use."""

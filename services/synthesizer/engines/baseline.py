@@ -1,16 +1,13 @@
 """Synthesis of the baseline: one prompt with the best passages writes everything; the gate is the same as ever."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from services.synthesizer.engines.answers import Verification, Writing
 from services.synthesizer.engines.llm import LlmSynthesis
 from services.synthesizer.gate.context import GateContext
 from services.synthesizer.rules.selection import outline
-from services.synthesizer.rules.writing import SectionTask, WritingBrief
-from shared.contracts.evidence import Evidence, Source
-from shared.contracts.plan import Plan
+from services.synthesizer.rules.writing import OutlineTask, SectionTask, WritingBrief
 from shared.contracts.report import Statement
-from shared.domain.budget import Depth
 from shared.ports.cpu import Cpu
 from shared.ports.model import Model
 
@@ -21,11 +18,9 @@ class BaselineSynthesis:
     def __init__(self, cpu: Cpu, model: Model) -> None:
         self._engine = LlmSynthesis(cpu, model)
 
-    def outline(
-        self, plan: Plan, evidence: Sequence[Evidence], sources: Mapping[str, Source], depth: Depth
-    ) -> dict[str, tuple[str, ...]]:
+    def outline(self, task: OutlineTask) -> dict[str, tuple[str, ...]]:
         """Put the best evidence into the one section that there is; no summary is written by itself."""
-        return outline(plan, evidence, sources, depth)
+        return outline(task.plan, task.evidence, task.sources, task.depth)
 
     def write(self, task: SectionTask, brief: WritingBrief) -> Writing:
         """Have the whole written in one call."""

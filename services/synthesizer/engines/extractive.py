@@ -1,16 +1,22 @@
 """Synthesis without a model: sections by question, verbatim sentences, support by containment, else by alignment."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from services.synthesizer.engines.answers import Verification, Writing
 from services.synthesizer.gate.context import GateContext
 from services.synthesizer.gate.judge import judge_aligned
+from services.synthesizer.rules.answers import first_required
+from services.synthesizer.rules.chains import answering_pair, without_the_unasked
 from services.synthesizer.rules.selection import outline
-from services.synthesizer.rules.writing import SectionTask, WritingBrief, verbatim_drafts
-from shared.contracts.evidence import Evidence, Source
-from shared.contracts.plan import Plan
+from services.synthesizer.rules.writing import (
+    SUMMARY,
+    OutlineTask,
+    SectionTask,
+    WritingBrief,
+    answer_draft,
+    verbatim_drafts,
+)
 from shared.contracts.report import Statement
-from shared.domain.budget import Depth
 from shared.ports.cpu import Cpu, CpuLimits
 
 VERIFY_LIMITS = CpuLimits(wall_s=90, cpu_s=60, memory_bytes=2_000_000_000)
@@ -22,15 +28,22 @@ class ExtractiveSynthesis:
     def __init__(self, cpu: Cpu) -> None:
         self._cpu = cpu
 
-    def outline(
-        self, plan: Plan, evidence: Sequence[Evidence], sources: Mapping[str, Source], depth: Depth
-    ) -> dict[str, tuple[str, ...]]:
-        """Share the evidence out by the questions of the sections, the most relevant first."""
-        return outline(plan, evidence, sources, depth)
+    def outline(self, task: OutlineTask) -> dict[str, tuple[str, ...]]:
+        """Share the evidence out by the questions of the sections, the most relevant first.
+
+        Where the first question takes two sentences, these are a short answer of their own.
+        """
+        if task.stats is None:
+            return outline(task.plan, task.evidence, task.sources, task.depth)
+        evidence = without_the_unasked(task.plan, task.evidence, task.sources, task.stats)
+        evidence = tuple(e.model_copy(update={"stance": "supports"}) for e in evidence)
+        sections = outline(task.plan, evidence, task.sources, task.depth)
+        chain = answering_pair(first_required(task.plan), evidence, task.sources, task.stats)
+        return {SUMMARY: chain, **sections} if chain else sections
 
     def write(self, task: SectionTask, _: WritingBrief) -> Writing:
         """Draft the sentences of the section's evidence, word for word."""
-        return Writing(verbatim_drafts(task))
+        return Writing(answer_draft(task) if task.section_id == SUMMARY else verbatim_drafts(task))
 
     def verify(self, statements: Sequence[Statement], context: GateContext, *, last_try: bool) -> Verification:
         """Judge the statements in a limited subprocess; ``last_try`` makes no difference to a rule."""

@@ -1,6 +1,6 @@
 """Synthesis with a model: it writes from cards and judges what a program cannot; the mechanical gate comes first."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from services.synthesizer.engines.answers import Verification, Writing
@@ -9,13 +9,10 @@ from services.synthesizer.gate.context import GateContext
 from services.synthesizer.prompts import write as writing
 from services.synthesizer.rules.cards import fitted
 from services.synthesizer.rules.gaps import wanted
-from services.synthesizer.rules.prose import SUMMARY, section_drafts, summary_drafts
+from services.synthesizer.rules.prose import section_drafts, summary_drafts
 from services.synthesizer.rules.selection import STATEMENTS_PER_SECTION, outline, summary_cards
-from services.synthesizer.rules.writing import SectionTask, WritingBrief
-from shared.contracts.evidence import Evidence, Source
-from shared.contracts.plan import Plan
+from services.synthesizer.rules.writing import SUMMARY, OutlineTask, SectionTask, WritingBrief
 from shared.contracts.report import Statement
-from shared.domain.budget import Depth
 from shared.domain.phases import Phase
 from shared.ports.cpu import Cpu
 from shared.ports.model import Answer, Model, ModelRequest
@@ -31,12 +28,10 @@ class LlmSynthesis:
     def __init__(self, cpu: Cpu, model: Model) -> None:
         self._cpu, self._model = cpu, model
 
-    def outline(
-        self, plan: Plan, evidence: Sequence[Evidence], sources: Mapping[str, Source], depth: Depth
-    ) -> dict[str, tuple[str, ...]]:
+    def outline(self, task: OutlineTask) -> dict[str, tuple[str, ...]]:
         """Share the evidence out by the questions of the sections; the summary has the best of all of them."""
-        sections = outline(plan, evidence, sources, depth)
-        return {**sections, SUMMARY: summary_cards(plan, sections, evidence)} if sections else {}
+        sections = outline(task.plan, task.evidence, task.sources, task.depth)
+        return {**sections, SUMMARY: summary_cards(task.plan, sections, task.evidence)} if sections else {}
 
     def write(self, task: SectionTask, brief: WritingBrief) -> Writing:
         """Have the sentences of a section written from its cards, as many as there is room for."""

@@ -30,8 +30,12 @@ class Known:
 
 def short_answer(plan: Plan, findings: Sequence[Statement], known: Known) -> Statement | None:
     """Return the best finding of the first required question, or None when it has none."""
-    first = next((q for q in plan.questions if q.priority == "required"), plan.questions[0])
-    return best_finding(first, findings, known)
+    return best_finding(first_required(plan), findings, known)
+
+
+def first_required(plan: Plan) -> Question:
+    """Return the question that the short answer answers."""
+    return next((q for q in plan.questions if q.priority == "required"), plan.questions[0])
 
 
 def executive_summary(

@@ -30,6 +30,7 @@ from shared.contracts.report import (
     VerdictRow,
     VerificationSummary,
 )
+from shared.domain.rank import CorpusStats
 
 TerminalStatus = Literal["completed", "budget_exhausted"]
 
@@ -52,6 +53,7 @@ class Material:
     terminal_status: TerminalStatus
     stop_reason: str | None
     plan: Plan
+    stats: CorpusStats | None
     drafts: tuple[Draft, ...]
     verdicts: tuple[VerdictRow, ...]
     evidence: tuple[Evidence, ...]
@@ -75,7 +77,7 @@ class Assembled:
 def assemble(material: Material) -> Assembled:
     """Return the report with what passed, and account for what did not."""
     sources = {s.source_id: s for s in material.sources}
-    evidence = {e.evidence_id: e for e in weighed(material.plan, material.evidence, sources)}
+    evidence = {e.evidence_id: e for e in weighed(material.plan, material.evidence, sources, material.stats)}
     contradictions = _citable(material.contradictions, material.citable)
     known = Known(evidence, sources, contradictions)
     rows, missing = _rows(material.drafts, material.verdicts)

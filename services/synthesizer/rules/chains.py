@@ -1,24 +1,134 @@
-"""Weighs evidence for questions that point back to something: what hangs together with it goes before what does not."""
+"""Weighs evidence by the chains it ends, and finds the pair of sentences that together answer a question."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import permutations
 
 from shared.contracts.evidence import Evidence, Source
 from shared.contracts.plan import Plan, Question
-from shared.domain.chains import linked, linking_names
+from shared.domain.chains import Told, chains, leads_to, linked, linking_names, told
 from shared.domain.questions import asked
+from shared.domain.rank import CorpusStats
 
 UNLINKED_FACTOR = 0.7
 """What the relevance of evidence is multiplied by that nothing links to what its question points back to."""
 
+OWN_WEIGHT = 0.5
+"""How much it counts beside its chain what a sentence itself holds of the question."""
 
-def weighed(plan: Plan, evidence: Sequence[Evidence], sources: Mapping[str, Source]) -> tuple[Evidence, ...]:
-    """Return the evidence with the relevance of what is not linked lowered; excerpts and ids stay as they are."""
+CONTEXT_FACTOR = 0.85
+"""What the score of evidence is multiplied by that does not answer by itself."""
+
+FOCUS_NEEDED = 0.75
+"""Share of the weight of the thing asked for that one piece of evidence and its title must hold."""
+
+LOOSE_PAIR_FACTOR = 0.6
+"""What the score of a pair is multiplied by whose sentences no name links."""
+
+PAIR_OWN_WEIGHT = 0.2
+"""How much it counts beside what a pair holds with its titles what its sentences themselves hold."""
+
+PAIR_GAIN = 0.03
+"""By how much a pair has to be better than the best sentence alone."""
+
+
+def weighed(
+    plan: Plan, evidence: Sequence[Evidence], sources: Mapping[str, Source], stats: CorpusStats | None
+) -> tuple[Evidence, ...]:
+    """Return the evidence with its relevance by chains, lowered where nothing links it; all else stays as it is.
+
+    Without ``stats`` the relevances are kept as they were given, and only lowered.
+    """
     loose: set[str] = set()
     tied: set[str] = set()
     for question in plan.questions:
         for item, fits in _fits(question, evidence, sources):
             (tied if fits else loose).add(item.evidence_id)
-    return tuple(_lowered(e) if e.evidence_id in loose - tied else e for e in evidence)
+    scores = _scores(plan, evidence, sources, stats) if stats is not None else {}
+    return tuple(_weighed(e, scores.get(e.evidence_id), loose=e.evidence_id in loose - tied) for e in evidence)
+
+
+def _weighed(item: Evidence, score: float | None, *, loose: bool) -> Evidence:
+    """Return evidence as it is ranked: an answer by its chain and by itself alike, context by its chain, lowered."""
+    relevance = item.relevance_bp / 10_000
+    if score is not None:
+        relevance = (score + relevance) / 2 if item.stance == "supports" else score * CONTEXT_FACTOR
+    return item.model_copy(update={"relevance_bp": round(10_000 * relevance * (UNLINKED_FACTOR if loose else 1))})
+
+
+def without_the_unasked(
+    plan: Plan, evidence: Sequence[Evidence], sources: Mapping[str, Source], stats: CorpusStats
+) -> tuple[Evidence, ...]:
+    """Return the evidence without context to questions whose thing asked for no evidence names.
+
+    What surrounds an insurance premium that nobody mentions is no answer to a question for it.
+    """
+    named = {q.id for q in plan.questions if _is_named(q, evidence, sources, stats)}
+    return tuple(e for e in evidence if e.stance != "context" or named & set(e.question_ids))
+
+
+def answering_pair(
+    question: Question, evidence: Sequence[Evidence], sources: Mapping[str, Source], stats: CorpusStats
+) -> tuple[str, ...]:
+    """Return the ids of two pieces of evidence that together hold more of the question than any one; else none.
+
+    The one whose name leads to the other comes first.
+    """
+    own = asked(question.text)
+    wanted = own.wanted | own.context
+    total = sum(map(stats.weight, wanted)) or 1.0
+    spans = _told(question, evidence, sources)
+
+    def share(terms: frozenset[str]) -> float:
+        return sum(map(stats.weight, terms & wanted)) / total
+
+    def score(one: Told, other: Told) -> float:
+        words = one.own | other.own
+        tied = one is other or leads_to(one, other, wanted)
+        held = share(words | one.title | other.title) * (1 if tied else LOOSE_PAIR_FACTOR)
+        return held + PAIR_OWN_WEIGHT * share(words)
+
+    alone = max((score(s, s) for s in spans), default=0.0)
+    one, other = max(permutations(spans, 2), key=lambda p: score(*p), default=(None, None))
+    if one is None or other is None or score(one, other) < alone + PAIR_GAIN:
+        return ()
+    return one.key, other.key
+
+
+def _scores(
+    plan: Plan, evidence: Sequence[Evidence], sources: Mapping[str, Source], stats: CorpusStats
+) -> dict[str, float]:
+    """Return how well each piece of evidence serves the question that it serves best, 0 to 1."""
+    scores: dict[str, float] = {}
+    for question in plan.questions:
+        own = asked(question.text)
+        wanted = own.wanted | own.context
+        total = sum(map(stats.weight, wanted)) or 1.0
+        spans = _told(question, evidence, sources)
+        found = chains(spans, wanted, stats.weight)
+        for span in spans:
+            held = sum(map(stats.weight, span.own & wanted)) / total
+            score = (found[span.key].score + OWN_WEIGHT * held) / (1 + OWN_WEIGHT)
+            scores[span.key] = max(scores.get(span.key, 0.0), score)
+    return scores
+
+
+def _told(question: Question, evidence: Sequence[Evidence], sources: Mapping[str, Source]) -> list[Told]:
+    return [told(e.evidence_id, e.excerpt, _title(e, sources)) for e in evidence if question.id in e.question_ids]
+
+
+def _title(item: Evidence, sources: Mapping[str, Source]) -> str:
+    source = sources.get(item.source_id)
+    return (source.title if source else None) or ""
+
+
+def _is_named(
+    question: Question, evidence: Sequence[Evidence], sources: Mapping[str, Source], stats: CorpusStats
+) -> bool:
+    focus = asked(question.text).focus
+    needed = FOCUS_NEEDED * sum(map(stats.weight, focus))
+    return any(
+        sum(map(stats.weight, focus & (span.own | span.title))) >= needed for span in _told(question, evidence, sources)
+    )
 
 
 def _fits(
@@ -30,14 +140,10 @@ def _fits(
     names = linking_names(others, context) if context else frozenset()
     for item in evidence:
         if question.id in item.question_ids:
-            yield item, not context or linked(_told(item, sources), context, names)
+            yield item, not context or linked(_words(item, sources), context, names)
 
 
-def _told(item: Evidence, sources: Mapping[str, Source]) -> str:
+def _words(item: Evidence, sources: Mapping[str, Source]) -> str:
     """Return the words of a piece of evidence and of the title and publisher of its source."""
     source = sources.get(item.source_id)
     return " . ".join(part for part in (item.excerpt, source and source.title, source and source.publisher) if part)
-
-
-def _lowered(item: Evidence) -> Evidence:
-    return item.model_copy(update={"relevance_bp": round(item.relevance_bp * UNLINKED_FACTOR)})

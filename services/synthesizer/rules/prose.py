@@ -5,17 +5,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from services.synthesizer.prompts.write import Block, Derivation, SectionText, Sentence, SummaryText
-from services.synthesizer.rules.writing import SectionTask, statement_id
+from services.synthesizer.rules.writing import ANSWER_BLOCK, SUMMARY, SUMMARY_BLOCK, SectionTask, statement_id
 from shared.contracts.evidence import Evidence
 from shared.contracts.report import Derived, DerivedInput, Draft, DraftForm, Statement
 from shared.domain.excerpts import one_line
 from shared.domain.segments import segment
 from shared.domain.text import content_terms
-
-SUMMARY = "summary"
-"""The section that holds the short answer (its block 0) and the summary (its block 1)."""
-
-ANSWER_BLOCK, SUMMARY_BLOCK = 0, 1
 
 LONGEST_SENTENCE = 600
 LONGEST_HEADING = 60

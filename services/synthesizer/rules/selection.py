@@ -10,7 +10,7 @@ from shared.contracts.evidence import Evidence, Source
 from shared.contracts.plan import Plan
 from shared.domain.budget import Depth
 
-STATEMENTS_PER_SECTION: Mapping[Depth, int] = {Depth.QUICK: 8, Depth.STANDARD: 14, Depth.THOROUGH: 20}
+STATEMENTS_PER_SECTION: Mapping[Depth, int] = {Depth.QUICK: 14, Depth.STANDARD: 18, Depth.THOROUGH: 24}
 """How many statements a section may hold, by depth."""
 
 SUMMARY_CARDS = 4

@@ -10,6 +10,27 @@ from shared.contracts.report import Draft, Statement
 from shared.domain.budget import Depth
 from shared.domain.excerpts import folded
 from shared.domain.ids import digest_id
+from shared.domain.rank import CorpusStats
+
+SUMMARY = "summary"
+"""The section that holds the short answer (its block 0) and the summary (its block 1)."""
+
+ANSWER_BLOCK, SUMMARY_BLOCK = 0, 1
+
+
+@dataclass(frozen=True, slots=True)
+class OutlineTask:
+    """What an outline is made of: the plan, all evidence that may be used, and how common the terms asked for are.
+
+    ``stats`` None: relevances are those that a model gave.
+    """
+
+    plan: Plan
+    evidence: Sequence[Evidence]
+    sources: Mapping[str, Source]
+    stats: CorpusStats | None
+    depth: Depth
+
 
 ROUND_PLACES = 1000
 """Places for the statements and blocks of one round; no section has so many."""
@@ -75,6 +96,18 @@ def verbatim_drafts(task: SectionTask) -> tuple[Draft, ...]:
         )
         for ordinal, (key, block) in enumerate(zip(cited, blocks, strict=True))
     )
+
+
+def answer_draft(task: SectionTask) -> tuple[Draft, ...]:
+    """Return one draft that tells the evidence in one go: the sentence that leads on, then the one that answers."""
+    sentences = dict.fromkeys(sentence for e in task.evidence for sentence in sentences_of(e.excerpt))
+    statement = Statement(
+        id=statement_id(task.run_id, task.epoch, task.section_id, 0),
+        kind="finding",
+        text=" ".join(sentences),
+        evidence_ids=tuple(e.evidence_id for e in task.evidence),
+    )
+    return (Draft(section_id=task.section_id, ordinal=0, block=ANSWER_BLOCK, form="paragraph", statement=statement),)
 
 
 def _blocks(evidence: Sequence[Evidence]) -> list[int]:
