@@ -83,7 +83,7 @@ def post(url: str) -> httpx2.Response:
 def test_a_model_on_this_machine_answers_by_name() -> None:
     """A server on loopback that is named localhost is reached."""
     with running_site() as site:
-        assert post(f"http://localhost:{site.port}/v1").status_code == 501
+        assert post(f"http://localhost:{site.port}/v1").status_code == 404
 
 
 def test_a_refused_endpoint_is_told_as_one() -> None:
