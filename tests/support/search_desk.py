@@ -60,7 +60,7 @@ class SearchStage:
         web = Web(_no_pages, slots, robots, "Leadline", self.delay_s, self.slept.append)
         desk = SearchDesk(tuple(self.seats), self.ranking) if self.seats else None
         states = PostgresServiceStates(stage.transactions)
-        return Deps(stage.materials, stage.index, stage.receipts, stage.blobs, web, desk, states)
+        return Deps(stage.materials, stage.index, stage.receipts, stage.blobs, web, desk, states=states)
 
     def run(
         self, endpoint: str = "web", query: str = "How deep is basin 7?", results: int = 10, **policy: Any

@@ -39,13 +39,16 @@ class Handover:
         head, _, rest = data.partition(HEAD_END)
         return head, rest
 
-    def send_body(self, client: socket.socket, upstream: socket.socket, rest: bytes, fields: list[bytes]) -> None:
-        """Send as much as the request says that it has."""
+    def body_length(self, fields: list[bytes]) -> int:
+        """Return how much a request says that it sends; raise `NotAllowed` when that is too much or not said."""
         named = {name.strip().lower(): value.strip() for name, _, value in (line.partition(b":") for line in fields)}
         length = named.get(b"content-length", b"0")
         if b"transfer-encoding" in named or not length.isdigit() or int(length) > self._body_bytes:
             raise NotAllowed("body_too_large", "A page may not send that much.")
-        left = int(length)
+        return int(length)
+
+    def send_body(self, client: socket.socket, upstream: socket.socket, rest: bytes, left: int) -> None:
+        """Send as much as the request says that it has."""
         while left > 0:
             data = (rest or client.recv(_CHUNK))[:left]
             if not data:

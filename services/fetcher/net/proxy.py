@@ -127,12 +127,13 @@ class JudgingProxy:
             return
         if method not in _METHODS:
             raise NotAllowed("method", "A page may not do that.")
+        fields = end_to_end(lines)
+        length = self._handover.body_length(fields)
         with self._upstream(target.decode("latin-1"), tunnel=False) as (url, upstream):
-            fields = end_to_end(lines)
             asked = b"%s %s HTTP/1.1" % (method, url.target.encode())
             own = (b"Host: " + url.netloc.encode(), b"Connection: close")
             upstream.sendall(b"\r\n".join((asked, *own, *fields)) + HEAD_END)
-            self._handover.send_body(client, upstream, rest, fields)
+            self._handover.send_body(client, upstream, rest, length)
             self._handover.answer(client, upstream)
 
     @contextmanager
