@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass
 
-from shared.domain.errors import LimitExceeded, Permanent, RateLimited, StepError, Transient
+from shared.domain.errors import LimitExceeded, Permanent, PutOff, RateLimited, StepError, Transient
 
 FIRST_DELAY_S = 1.0
+SHORTEST_WAIT_S = 0.2
+"""A step that our own schedule puts off does not come back sooner."""
 MAX_DELAY_S = 60.0
 MAX_RATE_LIMIT_S = 600.0
 
@@ -51,6 +53,8 @@ def decide_retry(error: Exception, tries: Tries, caps: Caps) -> Retry | GiveUp:
 
     Delays double from 1 s to 60 s. A rate limit is a postponement: it costs no try, and waits at most 10 minutes.
     """
+    if isinstance(error, PutOff):
+        return Retry(min(max(error.after_s, SHORTEST_WAIT_S), MAX_RATE_LIMIT_S), counts=False)
     if isinstance(error, RateLimited):
         return Retry(min(max(error.after_s, FIRST_DELAY_S), MAX_RATE_LIMIT_S), counts=False)
     if isinstance(error, Permanent | LimitExceeded):
