@@ -87,7 +87,7 @@ def prepare(stage: Stage, urls: Sequence[str]) -> list[StepId]:
     steps: list[StepId] = []
     for start in range(0, len(urls), PAGES_OF_RUN):
         wanted = tuple(urls[start : start + PAGES_OF_RUN])
-        policy = SourcePolicy(urls=wanted[:1])
+        policy = SourcePolicy(urls=wanted)
         request = CreateRun(objective="How deep is it?", source_policy=policy, depth="thorough", auto_approve=True)
         run_id, created = stage.controls.create_run(LOCAL_OWNER, request, None, "extractive")
         steps += _insert(stage.transactions, run_id, wanted)
