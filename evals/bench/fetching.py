@@ -172,14 +172,12 @@ def ours(setting: Setting, site: Site, urls: Sequence[str]) -> Figure:
     return Figure("leadline fetch worker", len(urls), seconds)
 
 
-def scrapys(setting: Setting, urls: Sequence[str]) -> Figure | None:
-    """Measure Scrapy in an environment that is made for it; None where it cannot be installed."""
+def scrapys(setting: Setting, urls: Sequence[str], python: str | None) -> Figure | None:
+    """Measure Scrapy with an interpreter that has it, or in an environment made for it; None where there is none."""
     with tempfile.TemporaryDirectory(prefix="leadline-scrapy-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
-        venv.create(folder / "venv", with_pip=True)
-        python = str(folder / "venv" / "bin" / "python")
-        installed = subprocess.run([python, "-m", "pip", "install", "--quiet", "scrapy>=2.13,<3"], check=False)
-        if installed.returncode:
+        python = python or _environment(folder / "venv")
+        if python is None:
             return None
         (folder / "urls").write_text("\n".join(urls))
         command = [python, str(SPIDER), str(folder / "urls"), str(folder / "pages.jsonl"), str(setting.threads)]
@@ -188,19 +186,29 @@ def scrapys(setting: Setting, urls: Sequence[str]) -> Figure | None:
         return Figure("scrapy", stored, float(json.loads(told.splitlines()[-1])["seconds"]))
 
 
+def _environment(folder: Path) -> str | None:
+    """Make an environment with the dependency group ``bench``; return its interpreter, None where that fails."""
+    venv.create(folder, with_pip=True)
+    python = str(folder / "bin" / "python")
+    command = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "scrapy>=2.13,<3"]
+    return None if subprocess.run(command, check=False, stderr=subprocess.DEVNULL).returncode else python
+
+
 def main() -> None:
     """Measure and print."""
     parser, usual = argparse.ArgumentParser(description=__doc__), Setting()
     for name in ("pages", "threads", "kilobytes"):
         parser.add_argument(f"--{name}", type=int, default=getattr(usual, name))
     parser.add_argument("--alone", action="store_true", help="without Scrapy")
+    parser.add_argument("--scrapy-python", help="interpreter that has Scrapy, instead of a new environment")
     asked = vars(parser.parse_args())
-    alone = asked.pop("alone")
+    alone, python = asked.pop("alone"), asked.pop("scrapy_python")
     setting = Setting(**asked)
     with running_site() as site:
         own, shared = fill(site, setting)
         found = [ours(setting, site, own)]
-        beside = None if alone else scrapys(setting, shared)
+        print(f"{found[0].name}: {found[0].rate:.1f} pages/s", flush=True)
+        beside = None if alone else scrapys(setting, shared, python)
         found += [beside] if beside is not None else []
     rows = [[f.name, str(f.pages), f"{f.seconds:.1f}", f"{f.rate:.1f}"] for f in found]
     table(["who", "pages", "seconds", "pages/s"], rows)
