@@ -94,7 +94,8 @@ class Farm:
             at_once += overlaps(visits)
             delay = self.delay_of(host)
             pages = [visit for visit in visits if visit.path != "/robots.txt"]
-            margins += [gap - (self.delay_s if number == 0 else delay) for number, gap in enumerate(gaps(visits))]
+            after_page = [delay if visit.path != "/robots.txt" else self.delay_s for visit in visits[:-1]]
+            margins += [gap - wanted for gap, wanted in zip(gaps(visits), after_page, strict=True)]
             if len(pages) > 1:
                 made += len(pages) - 1
                 allowed += max((pages[-1].start - pages[0].start) / (delay + JITTER_S), len(pages) - 1)

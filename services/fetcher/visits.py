@@ -8,7 +8,7 @@ from services.fetcher.net.messages import FetchLimits, FetchRequest
 from services.fetcher.robots import MAX_ROBOTS_BYTES, Meaning, RobotsRules, meaning_of
 from services.fetcher.times import max_age_s, retry_after_s
 from shared.contracts.runs import SourcePolicy
-from shared.domain.errors import LimitExceeded, NotAllowed, RateLimited, StepError
+from shared.domain.errors import LimitExceeded, NotAllowed, PutOff, RateLimited, StepError
 from shared.domain.urls import Url, parse_url, within
 from shared.guards.sites import site_key
 from shared.ports.sites import Busy, RobotsEntry, Visitor
@@ -60,7 +60,7 @@ class SiteVisit:
         site = self._slot or site_key(url.host)
         got = self._web.slots.take(site, self._visitor, delay_s=delay_s, hold_s=HOLD_S)
         if isinstance(got, Busy):
-            raise RateLimited("site_busy", f"{site} is being asked by others.", got.after_s)
+            raise PutOff("site_busy", f"{site} is being asked by others.", got.after_s)
         self._held = (site, delay_s)
         self.hops = (*earlier, url)
         self._web.sleep(got.wait_s)

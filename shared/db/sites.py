@@ -15,7 +15,7 @@ from shared.ports.sites import Busy, RobotsEntry, Taken, Visitor
 PATIENCE_S = 1.5
 """A start that is no further off is waited for in place: a step that is put off comes back after a second at best."""
 
-EARLY_S = 0.5
+EARLY_S = 0.8
 """How long before its place a step comes back, at most: the way from the ledger to a worker takes a part of a second,
 and a slot that is free is then waited for in place."""
 
@@ -54,9 +54,11 @@ class PostgresSites:
             if soon and expected and not _is_held(row, now):
                 _occupy(session, row, visitor, start, (delay_s, hold_s))
                 return Taken((start - now).total_seconds())
-            if mine is None or mine <= now:
+            if mine is None:
                 mine = _place(row, line, now, max(delay_s, row.last_hold_s))
-                _line_up(session, site, visitor.step_id, mine)
+            elif mine <= now:  # its turn has come and the slot is not free: it is the next one
+                mine = max(row.next_start, now + timedelta(seconds=SOONEST_S))
+            _line_up(session, site, visitor.step_id, mine)
             return Busy(_back_in_s((mine - now).total_seconds(), delay_s))
 
         return self._transactions.run(work)
@@ -106,7 +108,7 @@ def _is_held(row: SiteRow, now: datetime) -> bool:
 
 
 def _is_due(line: dict[str, datetime], now: datetime, until: datetime) -> bool:
-    """Tell whether somebody in the line is to start before ``until``."""
+    """Tell whether somebody else in the line is to start before ``until``."""
     late = now - timedelta(seconds=LATE_S)
     return any(late < at < until for at in line.values())
 
@@ -128,7 +130,7 @@ def _place(row: SiteRow, line: dict[str, datetime], now: datetime, distance_s: f
 
 def _back_in_s(place_s: float, delay_s: float) -> float:
     """Return when a step is to come back for its place: early enough not to be late, and never at once again."""
-    early_s = min(EARLY_S, delay_s / 2)
+    early_s = min(EARLY_S, delay_s * 0.8)
     return place_s - early_s if place_s > early_s + SOONEST_S else place_s
 
 

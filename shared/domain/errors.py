@@ -13,6 +13,7 @@ LeadlineError
 └── StepError               a step could not do its work
     ├── Transient           try again soon
     ├── RateLimited         try again not before a given delay
+    │   └── PutOff          our own schedule says when
     ├── Permanent           trying again is useless
     │   ├── InvalidAnswer   a model gave no usable answer, also when told what is wrong with it
     │   ├── RequestRejected a model's provider does not take the request as it is
@@ -108,6 +109,10 @@ class RateLimited(StepError):
     def __init__(self, code: str, detail: str, after_s: float) -> None:
         super().__init__(code, detail)
         self.after_s = after_s
+
+
+class PutOff(RateLimited):
+    """Our own schedule has no room now and knows when to come back: nobody outside has asked for a rest."""
 
 
 class Permanent(StepError):

@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass
 
-from shared.domain.errors import LimitExceeded, Permanent, RateLimited, StepError, Transient
+from shared.domain.errors import LimitExceeded, Permanent, PutOff, RateLimited, StepError, Transient
 
 FIRST_DELAY_S = 1.0
+SHORTEST_WAIT_S = 0.2
+"""A step that our own schedule puts off does not come back sooner."""
 MAX_DELAY_S = 60.0
 MAX_RATE_LIMIT_S = 600.0
 
@@ -52,6 +54,8 @@ def decide_retry(error: Exception, tries: Tries, caps: Caps, patience_s: float |
     Delays double from 1 s to 60 s. A rate limit is a postponement: it costs no try, and waits at most 10 minutes.
     ``patience_s`` is for how much longer the step may be put off, where nothing else ends its waiting.
     """
+    if isinstance(error, PutOff):
+        return Retry(min(max(error.after_s, SHORTEST_WAIT_S), MAX_RATE_LIMIT_S), counts=False)
     if isinstance(error, RateLimited):
         if patience_s is not None and error.after_s > patience_s:
             return GiveUp(error.code, f"{error.detail} The run's time limit allows no longer wait.")

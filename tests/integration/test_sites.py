@@ -85,6 +85,18 @@ def test_the_delay_counts_from_the_request(slots: PostgresSites) -> None:
     assert isinstance(slots.take(SITE, visitor("b"), delay_s=0.5, hold_s=30), Busy)
 
 
+def test_whoever_comes_late_is_the_next_one(slots: PostgresSites, transactions: Transactions) -> None:
+    """A step whose turn has come while the slot is held is not sent to the end of the line."""
+    slots.take(SITE, visitor("a"), delay_s=1, hold_s=30)
+    for name in "bcdef":
+        slots.take(SITE, visitor(name), delay_s=1, hold_s=30)
+    past = "update site_waits set at = clock_timestamp() - interval '1 second' where step_id = 'stp_b'"
+    transactions.run(lambda s: s.connection().exec_driver_sql(past))
+    late = slots.take(SITE, visitor("b"), delay_s=1, hold_s=30)
+    assert isinstance(late, Busy)
+    assert late.after_s < 2
+
+
 def test_a_slot_runs_out_with_its_holder(slots: PostgresSites, transactions: Transactions) -> None:
     """After its time a slot is free again, and the late release of its old holder changes nothing."""
     slots.take(SITE, visitor("a"), delay_s=0, hold_s=0)
@@ -149,7 +161,7 @@ def test_many_workers_never_meet_at_a_site(slots: PostgresSites, site: Site) -> 
     assert len(visits) == steps
     assert overlaps(visits) == 0
     assert min(gaps(visits)) >= delay
-    assert max(put_off.values(), default=0) < 10
+    assert sum(put_off.values()) < 8 * steps
 
 
 def test_a_race_for_a_free_slot_has_one_winner(slots: PostgresSites) -> None:
@@ -165,7 +177,7 @@ def test_a_race_for_a_free_slot_has_one_winner(slots: PostgresSites) -> None:
     waits = sorted(g.after_s for g in got if isinstance(g, Busy))
     assert len(waits) == 5
     assert all(later - earlier > 1.5 for earlier, later in pairwise(waits))
-    assert waits[0] > PATIENCE_S - EARLY_S - 0.1
+    assert waits[0] > PATIENCE_S - EARLY_S
 
 
 def test_robots_are_kept_until_they_expire(transactions: Transactions) -> None:

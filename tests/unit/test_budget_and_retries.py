@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.domain.budget import OPERATOR_MAXIMA, TIERS, Depth, limits_for
-from shared.domain.errors import IllegalTransition, Invalid, LimitExceeded, Permanent, RateLimited, Transient
+from shared.domain.errors import IllegalTransition, Invalid, LimitExceeded, Permanent, PutOff, RateLimited, Transient
 from shared.domain.ids import digest_id, spell_id
 from shared.domain.retries import Caps, GiveUp, Retry, Tries, decide_interrupted, decide_retry
 from shared.domain.states import FINAL_RUN, Action, RunStatus, allowed_actions, move
@@ -46,6 +46,13 @@ def test_a_rate_limit_is_a_bounded_postponement(after: float) -> None:
     """It waits as long as asked, but between one second and ten minutes, and costs no try."""
     decision = decide_retry(RateLimited("429", "Slow.", after), Tries(3, 0), Caps())
     assert decision == Retry(min(max(after, 1.0), 600.0), counts=False)
+
+
+@given(st.floats(0, 10_000))
+def test_our_own_schedule_may_call_a_step_back_sooner(after: float) -> None:
+    """A busy site is nobody's request for a rest."""
+    decision = decide_retry(PutOff("site_busy", "Busy.", after), Tries(3, 0), Caps())
+    assert decision == Retry(min(max(after, 0.2), 600.0), counts=False)
 
 
 @given(st.integers(0, 2**48 - 2), st.binary(min_size=10, max_size=10), st.binary(min_size=10, max_size=10))
