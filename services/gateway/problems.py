@@ -14,6 +14,7 @@ from shared.domain.errors import (
     Invalid,
     KeyReused,
     LeadlineError,
+    NewerRun,
     NotFound,
     Refused,
     StaleVersion,
@@ -79,6 +80,7 @@ KINDS: Mapping[type[Exception], Kind] = {
     Forbidden: Kind(403, "forbidden", "Requests from there are not taken"),
     Refused: Kind(400, "refused", "The request was refused"),
     Busy: Kind(503, "busy", "Too much at once"),
+    NewerRun: Kind(503, "newer-run", "A newer version has to go on with the run"),
 }
 """Every error that the gateway explains; one that is not here counts as its nearest base that is."""
 

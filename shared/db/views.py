@@ -24,7 +24,7 @@ from shared.db.tables import (
     StepRow,
 )
 from shared.domain.budget import Depth, Limits, Usage, stored_limits
-from shared.domain.errors import RateLimited
+from shared.domain.errors import NewerRun
 from shared.domain.evidence import RELEVANCE_BAR_BP
 from shared.domain.selection import GIVEN
 from shared.domain.states import WAITING_RUN, RunKind, RunStatus, StepKind, StepStatus
@@ -39,17 +39,6 @@ from shared.domain.view import (
     StepCounts,
     StepView,
 )
-
-NEWER_S = 1.0
-"""How long to put off a step whose run newer code has moved on, for a worker of that code to take it."""
-
-
-class NewerRun(RateLimited):
-    """Newer code has given the run a step that this code does not know, so its rules cannot judge the run."""
-
-    def __init__(self, kind: str) -> None:
-        super().__init__("newer_run", f"The run has a step of the kind {kind}: a newer worker has to go on.", NEWER_S)
-
 
 _KNOWN = frozenset(StepKind)
 _RESULTS_SHOWN = (

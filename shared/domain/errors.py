@@ -13,7 +13,8 @@ LeadlineError
 └── StepError               a step could not do its work
     ├── Transient           try again soon
     ├── RateLimited         try again not before a given delay
-    │   └── PutOff          our own schedule says when
+    │   ├── PutOff          our own schedule says when
+    │   └── NewerRun        a newer version has moved the run on, and has to go on with it
     ├── Permanent           trying again is useless
     │   ├── InvalidAnswer   a model gave no usable answer, also when told what is wrong with it
     │   ├── RequestRejected a model's provider does not take the request as it is
@@ -113,6 +114,17 @@ class RateLimited(StepError):
 
 class PutOff(RateLimited):
     """Our own schedule has no room now and knows when to come back: nobody outside has asked for a rest."""
+
+
+class NewerRun(RateLimited):
+    """A newer version has given the run a step that this one does not know, so its rules cannot judge the run."""
+
+    AFTER_S = 1.0
+
+    def __init__(self, kind: str) -> None:
+        super().__init__(
+            "newer_run", f"The run has a step of the kind {kind}: a newer worker has to go on.", self.AFTER_S
+        )
 
 
 class Permanent(StepError):

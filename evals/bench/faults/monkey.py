@@ -64,6 +64,8 @@ class Monkey:
                 self._flush()
             self._kill(rnd)
             time.sleep(max(KILL_EVERY_S - (time.monotonic() - tick), 0.0))
+        for _, what in due:  # a slow machine has not come to everything in time
+            self._do(what)
         self._thaw(force=True)
         self.tend()
 

@@ -16,6 +16,7 @@ SLOW_S = 1.0
 
 ROUNDS = 8
 ROUND_S = 15.0
+TAKEN_S = 40.0
 POLL_S = 0.02
 
 
@@ -98,10 +99,20 @@ def _busiest(world: World, engine: Engine) -> str | None:
 
 
 def _wait_for_takeover(engine: Engine, killed: Killed) -> None:
-    """Wait until nothing is left of what the killed process held."""
-    end = time.monotonic() + ROUND_S
+    """Wait until everything that the killed process held runs elsewhere, so that no second kill meets it."""
+    end = time.monotonic() + TAKEN_S
     while time.monotonic() < end:
         with engine.connect() as connection:
-            if killed.pid not in holders(connection):
+            if killed.pid not in holders(connection) and not connection.execute(_WAITING, _of(killed)).all():
                 return
         time.sleep(POLL_S)
+
+
+_WAITING = text(
+    "select 1 from attempts a join steps s on s.id = a.step_id where a.worker like :worker "
+    "and a.outcome = 'interrupted' and a.number = s.attempts and s.status = 'pending'"
+)
+
+
+def _of(killed: Killed) -> dict[str, str]:
+    return {"worker": f"%.{killed.pid}@%"}
