@@ -83,13 +83,22 @@ def _values(answers: Sequence[Evidence], sources: Mapping[str, Source]) -> dict[
     unit = _common_unit([items[0] for items in sides.values()])
     own = {value: items for value, items in sides.items() if _unit(items[0]) == unit}
     for value, items in sides.items():
-        if value not in own and (amount := _amount_in(items[0], unit)) is not None:
-            same = next((v for v, others in own.items() if _is_near(amount, _amount_in(others[0], unit))), None)
-            if same is not None:
-                own[same] += items
-            elif any(_is_comparable(amount, _amount_in(others[0], unit)) for others in own.values()):
-                own[value] = items
+        if value not in own:
+            _join(own, value, items, unit)
     return {value: tuple(items) for value, items in own.items()}
+
+
+def _join(own: dict[str, list[Evidence]], value: str, items: list[Evidence], unit: str | None) -> None:
+    """Put a side in another unit to the one that it agrees with, or beside the others where it can differ from them."""
+    amount = _amount_in(items[0], unit)
+    if amount is None:
+        return
+    others = {side: _amount_in(told[0], unit) for side, told in own.items()}
+    same = next((side for side, other in others.items() if _is_near(amount, other)), None)
+    if same is not None:
+        own[same].extend(items)
+    elif any(_is_comparable(amount, other) for other in others.values()):
+        own[value] = items
 
 
 def _amount_in(item: Evidence, unit: str | None) -> Decimal | None:
