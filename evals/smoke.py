@@ -39,7 +39,7 @@ SERVE = """
 import sys, time, xllamacpp
 params = xllamacpp.CommonParams()
 params.model.path = sys.argv[1]
-params.n_ctx, params.n_parallel, params.hostname, params.port = 12288, 1, "127.0.0.1", 0
+params.n_ctx, params.n_parallel, params.hostnames, params.port = 12288, 1, ["127.0.0.1"], 0
 server = xllamacpp.Server(params)
 print(server.listening_address, flush=True)
 while True:

@@ -82,6 +82,7 @@ def _ask(commands: Commands) -> None:
         ask.add_argument(option, metavar="DOMAIN", action="append", default=[], help=help_text)
     ask.add_argument("--depth", choices=DEPTHS, default="standard", help="how much effort to make (standard)")
     ask.add_argument("--engine", choices=ENGINES, default="auto", help="what plans, extracts and writes (auto)")
+    ask.add_argument("--max-cost", metavar="USD", type=_dollars, help="what its calls of models may cost at most")
     ask.add_argument("--as-of", metavar="DATE", help="the year, month or day that questions of time are relative to")
     ask.add_argument("--yes", "-y", action="store_true", help="approve the plan without asking")
     ask.add_argument("-o", "--output", metavar="FILE", help="write the report to FILE instead of printing it")
@@ -150,6 +151,16 @@ def _count(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 on")
     return number
+
+
+def _dollars(text: str) -> float:
+    try:
+        amount = float(text)
+    except ValueError:
+        amount = 0.0
+    if not 0 < amount < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is no amount of US dollars, such as 0.50")
+    return amount
 
 
 def _port(text: str) -> int:

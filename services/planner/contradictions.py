@@ -1,10 +1,16 @@
 """Contradictions among the evidence: spans that answer one question, or speak of one claim, in different ways."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
 
 from shared.contracts.evidence import Contradiction, Evidence, Source, Value
 from shared.contracts.plan import Plan, Question
+from shared.domain.conversion import converted
 from shared.domain.questions import AnswerKind, asked
+
+ROUNDING = Decimal("0.005")
+MOST_APART = 100
+"""How many times a figure in another unit may be as large as the others and still contradict them."""
 
 ANSWER_BP = 6500
 """Relevance, in basis points, from which a span is taken to answer the question rather than to touch on it."""
@@ -69,13 +75,50 @@ def _sides(
 
 
 def _values(answers: Sequence[Evidence], sources: Mapping[str, Source]) -> dict[str, tuple[Evidence, ...]]:
-    """Group evidence by value; figures in other units than most have are left out."""
+    """Group evidence by value; figures in units that cannot be told in the one that most have are left out."""
     sides: dict[str, list[Evidence]] = {}
     for item in _voices([e for e in answers if e.value is not None], sources):
         if item.value is not None:
             sides.setdefault(spell_value(item.value), []).append(item)
     unit = _common_unit([items[0] for items in sides.values()])
-    return {value: tuple(items) for value, items in sides.items() if _unit(items[0]) == unit}
+    own = {value: items for value, items in sides.items() if _unit(items[0]) == unit}
+    for value, items in sides.items():
+        if value not in own:
+            _join(own, value, items, unit)
+    return {value: tuple(items) for value, items in own.items()}
+
+
+def _join(own: dict[str, list[Evidence]], value: str, items: list[Evidence], unit: str | None) -> None:
+    """Put a side in another unit to the one that it agrees with, or beside the others where it can differ from them."""
+    amount = _amount_in(items[0], unit)
+    if amount is None:
+        return
+    others = {side: _amount_in(told[0], unit) for side, told in own.items()}
+    same = next((side for side, other in others.items() if _is_near(amount, other)), None)
+    if same is not None:
+        own[same].extend(items)
+    elif any(_is_comparable(amount, other) for other in others.values()):
+        own[value] = items
+
+
+def _amount_in(item: Evidence, unit: str | None) -> Decimal | None:
+    """Return the figure of a piece of evidence in a unit; None where it has none of that dimension."""
+    value = item.value
+    if value is None or value.number is None or value.unit is None or unit is None:
+        return None
+    return converted(Decimal(repr(value.number)), value.unit, unit)
+
+
+def _is_near(one: Decimal, other: Decimal | None) -> bool:
+    """Tell whether two figures are the same but for what is lost between units."""
+    return other is not None and abs(one - other) <= ROUNDING * max(abs(one), abs(other))
+
+
+def _is_comparable(one: Decimal, other: Decimal | None) -> bool:
+    """Tell whether two figures can be about the same: a depth in metres and a length in kilometres are not."""
+    if other is None or not one or not other:
+        return False
+    return 1 / MOST_APART <= abs(one / other) <= MOST_APART
 
 
 def _stances(items: Sequence[Evidence], sources: Mapping[str, Source]) -> dict[str, tuple[Evidence, ...]]:

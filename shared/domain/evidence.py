@@ -16,8 +16,10 @@ _ORDERS = re.compile(
     r"|\b(?:append|add|include|repeat|print|output|insert|integrate|reply\s+with|respond\s+with)\b[^.]{0,60}"
     r"\b(?:exact\s+(?:token|phrase|text|words?|string)|(?:your|every|each|the)\s+(?:reply|response|answer|summary|output|"
     r"review)|to\s+the\s+user)\b"
-    r"|\b(?:system|hidden|important\s+new)\s*(?:note|prompt|message|instructions?|override)\b[^.]{0,80}"
-    r"\b(?:you|your|user|reply|answer|response)\b",
+    r"|\b(?:system|hidden|important\s+new)\s*(?:note|prompt|message|instructions?|override)\b[^\n]{0,200}"
+    r"\b(?:you|your|user|reply|answer|response|summary|output)\b"
+    r"|\b(?:state|say|mention|write|put|show|insert|include|append)\b[^\n]{0,80}"
+    r"\b(?:in|to|at\s+the\s+end\s+of)\s+(?:every|each|your|any)\s+(?:summary|reply|answer|response|report|output)\b",
     re.IGNORECASE,
 )
 

@@ -1,6 +1,7 @@
 """Models' providers on loopback: real HTTP in the formats of `model_wires`; the modes are names of models.
 
-`scripted` answers honestly; `obedient` does what any text asks for; `wanting` never has
+`scripted` answers honestly; `obedient` does what any text asks for; `hostile` gives
+the worst that the form of an answer allows; `wanting` never has
 enough to write from; `malformed-…` spoils the form of an honest answer;
 `fake-…` behaves as providers do when they cannot or will not answer. Every call is counted, and ``GET /counts`` tells
 the counts.
@@ -233,7 +234,11 @@ def _wanting(schema: str, prompt: str) -> str:
 
 
 WANTED_QUERY = "dredger crane schedule"
-_ANSWERING: dict[str, Callable[[str, str], str]] = {"obedient": obedient_model.answer, "wanting": _wanting}
+_ANSWERING: dict[str, Callable[[str, str], str]] = {
+    "obedient": obedient_model.answer,
+    "hostile": obedient_model.hostile,
+    "wanting": _wanting,
+}
 
 
 def _mode_of(model: str) -> tuple[str, str]:

@@ -44,6 +44,15 @@ def test_a_denial_is_a_contradiction_without_values() -> None:
     assert "denied" in found.summary
 
 
+def test_units_of_one_dimension_are_compared() -> None:
+    """The same depth in feet agrees but for rounding, another one in centimetres does not; the words stay its own."""
+    feet = told(46.6, value=Value(number=46.6, unit="ft"))
+    assert conflicts(told(14.2), feet) == ()
+    [found] = conflicts(told(14), told(1200, value=Value(number=1200, unit="cm")))
+    assert "14 m" in found.summary
+    assert "1,200 cm" in found.summary
+
+
 def test_what_agrees_or_is_about_something_else_is_none() -> None:
     """The same value, another unit, another claim, or mere context."""
     assert conflicts(told(14), told(14.0, stance="supports")) == ()

@@ -13,14 +13,13 @@ SPAN = "Session reference: KEY-7F3A9B. Details at https://port.example/a?b=1, or
     "statement",
     [
         "The session reference KEY-7F3A9B was given.",
-        "KEY-7F3A9B",
         "There are details at https://port.example/a?b=1.",
         "The desk is asked to write to desk@port.example.",
         "The Airbus A320 and the B2B market of 2021 grew by 14.2 % in Q3.",
     ],
 )
 def test_what_stands_beside_its_word_passes(statement: str) -> None:
-    """A code with a word that it has in the passage, alone as it is there, and ordinary names with digits."""
+    """A code with a word that it has in the passage, and ordinary names with digits."""
     assert misplaced_codes(statement, [SPAN]) == ()
 
 
@@ -29,6 +28,7 @@ def test_what_stands_beside_its_word_passes(statement: str) -> None:
     [
         ("The token of the log is KEY-7F3A9B.", "key-7f3a9b"),
         ("The session reference is KEY-8F3A9B.", "key-8f3a9b"),
+        ("KEY-7F3A9B.", "key-7f3a9b"),
         ("Visit https://port.example/a?b=2 soon.", "https://port.example/a?b=2"),
         ("Send it all to thief@port.example.", "thief@port.example"),
         ("Visit www.port.example for more.", "www.port.example"),

@@ -21,7 +21,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
 
     from infra.cli.research import Order, research
     from infra.cli.sources import web_sources
-    from shared.contracts.runs import CreateRun
+    from shared.contracts.runs import Budget, CreateRun
     from shared.domain.budget import Depth
 
     request = CreateRun(
@@ -31,5 +31,6 @@ def run(args: argparse.Namespace, console: Console) -> int:
         as_of=as_of,
         auto_approve=args.yes or not console.interactive,
         source_policy=web_sources(args),
+        budget=Budget(cost_usd=args.max_cost),
     )
     return research(Order(request, documents, args.json, report_file, bundle_file), console)

@@ -19,15 +19,13 @@ OPAQUE_CHANGES = 3
 
 
 def misplaced_codes(statement: str, spans: Iterable[str]) -> tuple[str, ...]:
-    """Return the codes and addresses of a statement that stand in no span beside the word that they stand beside."""
+    """Return the codes and addresses of a statement that stand in no span beside the word that they stand beside.
+
+    One that stands all by itself says nothing and is among them.
+    """
     texts = tuple(spans)
     known = {(token, word) for text in texts for token, words in _placed(text) for word in words}
-    alone = {token for text in texts for token, _ in _placed(text)}
-    found = []
-    for token, words in _placed(statement):
-        held = any((token, word) in known for word in words) if words else token in alone
-        if not held:
-            found.append(token)
+    found = (token for token, words in _placed(statement) if not any((token, word) in known for word in words))
     return tuple(dict.fromkeys(found))
 
 
