@@ -8,8 +8,11 @@ from shared.contracts.evidence import Contradiction, Evidence, Source, Value
 from shared.contracts.plan import Plan, Question
 from shared.domain.questions import AnswerKind, asked
 
-ANSWER_BP = 4000
+ANSWER_BP = 6500
 """Relevance, in basis points, from which a span is taken to answer the question rather than to touch on it."""
+
+NOW_BP = 4000
+"""The same for questions for what holds now, whose older answers seldom have the question's words for "now"."""
 
 
 def find_contradictions(
@@ -65,15 +68,17 @@ def _sides(
     question: Question, evidence: Sequence[Evidence], sources: Mapping[str, Source]
 ) -> dict[str, tuple[Evidence, ...]]:
     """Group the answers to a question by value, by yes and no, or by what each says holds now."""
-    answers = [e for e in evidence if question.id in e.question_ids and e.relevance_bp >= ANSWER_BP]
+    told = [e for e in evidence if question.id in e.question_ids]
+    answers = [e for e in told if e.stance == "supports" and e.relevance_bp >= ANSWER_BP]
     if asked(question.text).answer in (AnswerKind.QUANTITY, AnswerKind.DATE):
         valued = _values(answers, sources)
         if len(valued) > 1 or not asks_what_holds_now(question.text):
             return valued
-    voices = tuple(_voices(answers, sources))
     if asks_yes_or_no(question.text):
-        return by_polarity(voices)
-    return by_time(question.text, voices, sources) if asks_what_holds_now(question.text) else {}
+        return by_polarity(tuple(_voices(answers, sources)))
+    if not asks_what_holds_now(question.text):
+        return {}
+    return by_time(question.text, tuple(_voices([e for e in told if e.relevance_bp >= NOW_BP], sources)), sources)
 
 
 def _values(answers: Sequence[Evidence], sources: Mapping[str, Source]) -> dict[str, tuple[Evidence, ...]]:
