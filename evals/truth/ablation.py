@@ -17,7 +17,7 @@ from services.extractor.engines import extractive as extraction
 from services.planner.engines import bridges
 from services.synthesizer.rules import chains as weighing
 from services.synthesizer.rules import selection
-from shared.domain import chains, questions
+from shared.domain import questions
 from shared.domain.budget import Depth
 
 NEVER = 9.0
@@ -36,8 +36,6 @@ class Rule:
 RULES = (
     Rule("names in evidence open searches", bridges, "BRIDGES_PER_QUESTION", 0),
     Rule("words beside a found name are left out of the search", bridges, "BESIDE_A_NAME", ()),
-    Rule("chains of evidence", chains, "MAX_LINKS", 0),
-    Rule("a link takes from a chain's score", chains, "LINK_FACTOR", 1.0),
     Rule("a span answers together with the one that led to it", extraction, "LINK_NEEDED", NEVER),
     Rule("context is kept", extraction, "CONTEXT_BAR", NEVER),
     Rule("surroundings count less than the span", extraction, "SURROUNDINGS_WEIGHT", 1.0),
@@ -45,7 +43,7 @@ RULES = (
     Rule("what a question points back to counts", extraction, "CONTEXT_WEIGHT", 0.0),
     Rule("no figure, date or name where one is asked for", extraction, "NO_ANSWER_FACTOR", 1.0),
     Rule("words for classes of things need not be repeated", questions, "_CLASS_NOUNS", frozenset[str]()),
-    Rule("a sentence's own words count beside its chain", weighing, "OWN_WEIGHT", 0.0),
+    Rule("a sentence's own words count beside its title", weighing, "OWN_WEIGHT", 0.0),
     Rule("context ranks below answers", weighing, "CONTEXT_FACTOR", 1.0),
     Rule("the thing asked for is named at all", weighing, "FOCUS_NEEDED", 0.0),
     Rule("evidence that nothing links weighs less", weighing, "UNLINKED_FACTOR", 1.0),

@@ -18,13 +18,16 @@ from evals.truth.measures import auroc, balanced, rate
 from evals.truth.sets import ROOT, SETS, Pair, need, pairs, save, table
 from services.synthesizer.gate.alignment import assess
 
-VERSION = "1"
+VERSION = "2"
 FOLDS = 10
 REPORT_LIKE = ("attribution", "wice_short", "wice_full")
 """Sets of statements as reports make them; 0.5 is put where they are balanced best."""
 
 PASSING = 0.04
-"""Which part of the unsupported may pass `EMIT`, over all pairs and in each of the report-like sets."""
+"""Which part of the unsupported may pass `EMIT` over all pairs and in each of the report-like sets."""
+
+PASSING_ANYWHERE = 0.04
+"""Which part of them may pass in any set, however far from reports: some were written to deceive by one word."""
 
 WEIGHTS = ROOT / "services" / "synthesizer" / "gate" / "weights.py"
 
@@ -109,18 +112,17 @@ def emit_point(all_: Sequence[Example], scores: Sequence[float]) -> float:
     for step in range(500, 1000):
         threshold = step / 1000
         passed = [e.clean and s >= threshold for e, s in zip(all_, scores, strict=True)]
-        groups = [[True] * len(all_)] + [[e.pair.set_name == name for e in all_] for name in REPORT_LIKE]
-        if all(
-            rate(
-                [p for p, g in zip(passed, group, strict=True) if g],
-                [e.pair.supported for e, g in zip(all_, group, strict=True) if g],
-                of=False,
-            )
-            <= PASSING
-            for group in groups
+        if _let_through(all_, passed, None) <= PASSING and all(
+            _let_through(all_, passed, name) <= (PASSING if name in REPORT_LIKE else PASSING_ANYWHERE) for name in SETS
         ):
             return threshold
     return 1.0
+
+
+def _let_through(all_: Sequence[Example], passed: Sequence[bool], name: str | None) -> float:
+    """Return which part of the unsupported of a set, or of all, passed."""
+    those = [(p, e.pair.supported) for p, e in zip(passed, all_, strict=True) if name in (None, e.pair.set_name)]
+    return rate([p for p, _ in those], [y for _, y in those], of=False)
 
 
 def shifted(score: float, by: float) -> float:

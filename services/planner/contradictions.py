@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 
+from services.planner.explaining import explanation
+from services.planner.polarity import asks_what_holds_now, asks_yes_or_no, by_polarity, by_time
 from shared.contracts.evidence import Contradiction, Evidence, Source, Value
 from shared.contracts.plan import Plan, Question
 from shared.domain.conversion import converted
@@ -15,6 +17,9 @@ MOST_APART = 100
 ANSWER_BP = 6500
 """Relevance, in basis points, from which a span is taken to answer the question rather than to touch on it."""
 
+NOW_BP = 4000
+"""The same for questions for what holds now, whose older answers seldom have the question's words for "now"."""
+
 
 def find_contradictions(
     plan: Plan, evidence: Sequence[Evidence], sources: Mapping[str, Source]
@@ -26,8 +31,6 @@ def find_contradictions(
     """
     found = []
     for question in plan.questions:
-        if asked(question.text).answer not in (AnswerKind.QUANTITY, AnswerKind.DATE):
-            continue
         sides = _sides(question, evidence, sources)
         if len(sides) > 1:
             found.append(_contradiction(question, sides, sources))
@@ -70,16 +73,31 @@ def _claim_sides(items: Sequence[Evidence], sources: Mapping[str, Source]) -> di
 def _sides(
     question: Question, evidence: Sequence[Evidence], sources: Mapping[str, Source]
 ) -> dict[str, tuple[Evidence, ...]]:
-    """Group the answers to a question by value."""
-    return _values([e for e in evidence if question.id in e.question_ids and e.relevance_bp >= ANSWER_BP], sources)
+    """Group the answers to a question by value, by yes and no, or by what each says holds now."""
+    told = [e for e in evidence if question.id in e.question_ids]
+    answers = [e for e in told if e.stance == "supports" and e.relevance_bp >= ANSWER_BP]
+    if asked(question.text).answer in (AnswerKind.QUANTITY, AnswerKind.DATE):
+        valued = _values(answers, sources)
+        if len(valued) > 1 or not asks_what_holds_now(question.text):
+            return valued
+    if asks_yes_or_no(question.text):
+        return by_polarity(tuple(_voices(answers, sources)))
+    if not asks_what_holds_now(question.text):
+        return {}
+    return by_time(question.text, tuple(_voices([e for e in told if e.relevance_bp >= NOW_BP], sources)), sources)
 
 
 def _values(answers: Sequence[Evidence], sources: Mapping[str, Source]) -> dict[str, tuple[Evidence, ...]]:
-    """Group evidence by value; figures in units that cannot be told in the one that most have are left out."""
+    """Group evidence by value; a date by the year is one with a date in that year.
+
+    Figures in units that cannot be told in the one that most have are left out, and dates without a year.
+    """
     sides: dict[str, list[Evidence]] = {}
-    for item in _voices([e for e in answers if e.value is not None], sources):
+    for item in _voices([e for e in answers if e.value is not None and not _lacks_year(e.value)], sources):
         if item.value is not None:
-            sides.setdefault(spell_value(item.value), []).append(item)
+            value = spell_value(item.value)
+            same = next((v for v in sides if item.value.date and (v.startswith(value) or value.startswith(v))), value)
+            sides.setdefault(same, []).append(item)
     unit = _common_unit([items[0] for items in sides.values()])
     own = {value: items for value, items in sides.items() if _unit(items[0]) == unit}
     for value, items in sides.items():
@@ -119,6 +137,10 @@ def _is_comparable(one: Decimal, other: Decimal | None) -> bool:
     if other is None or not one or not other:
         return False
     return 1 / MOST_APART <= abs(one / other) <= MOST_APART
+
+
+def _lacks_year(value: Value) -> bool:
+    return value.date is not None and value.date.startswith("--")
 
 
 def _stances(items: Sequence[Evidence], sources: Mapping[str, Source]) -> dict[str, tuple[Evidence, ...]]:
@@ -166,7 +188,7 @@ def _contradiction(
         claim_key=f"{question.id}:{_unit(next(iter(sides.values()))[0]) or 'number'}",
         evidence_ids=tuple(e.evidence_id for items in sides.values() for e in items),
         question_ids=(question.id,),
-        summary=f"The sources do not agree on “{question.text}”: {'; '.join(told)}.",
+        summary=f"The sources do not agree on “{question.text}”: {'; '.join(told)}. {explanation(sides, sources)}",
         resolution=_resolution(question, sides, sources),
         central=question.priority == "required",
     )

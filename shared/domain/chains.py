@@ -5,7 +5,7 @@ only the builder. The builder's name, found beside the pier, links the two.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from shared.domain.dates import MONTH_NAMES
@@ -13,12 +13,6 @@ from shared.domain.text import content_terms
 
 BESIDE = 0.6
 """Share of the terms of what a question points back to that a text must hold to stand beside it."""
-
-MAX_LINKS = 3
-"""Links of the longest chain that is looked for."""
-
-LINK_FACTOR = 0.95
-"""What each link takes from the score of a chain."""
 
 _NAME = re.compile(r"(?<![.!?]\s)(?<!^)\b[A-Z][\w'’-]+(?:\s+[A-Z][\w'’-]+)*")
 
@@ -83,48 +77,6 @@ def told(key: str, text: str, title: str) -> Told:
     """Read a span and the title of its source."""
     names = {name: frozenset(content_terms(name)) for name in all_names(text)}
     return Told(key, frozenset(content_terms(text)), frozenset(content_terms(title)), names)
-
-
-@dataclass(frozen=True, slots=True)
-class Chain:
-    """How much of a question a span holds together with those that lead to it.
-
-    ``score`` is the share of the weight, lowered for each link; ``held`` the terms; ``via`` the keys of the spans that
-    lead here, first one first.
-    """
-
-    score: float
-    held: frozenset[str]
-    via: tuple[str, ...] = ()
-
-
-def chains(spans: Sequence[Told], wanted: frozenset[str], weight: Callable[[str], float]) -> dict[str, Chain]:
-    """Return the best chain that ends in each span.
-
-    A span follows another when it or its title holds a name that the other brought up, and when it adds terms.
-    """
-    total = sum(map(weight, wanted)) or 1.0
-
-    def share(terms: frozenset[str]) -> float:
-        return sum(map(weight, terms)) / total
-
-    alone = {s.key: wanted & (s.own | s.title) for s in spans}
-    best = {s.key: Chain(share(alone[s.key]), alone[s.key]) for s in spans}
-    for _ in range(MAX_LINKS):
-        before = dict(best)
-        for one in spans:
-            for other in spans:
-                led = before[one.key]
-                if one.key == other.key or other.key in led.via or not leads_to(one, other, wanted):
-                    continue
-                added = wanted & other.own - led.held
-                if not added:
-                    continue
-                held = led.held | alone[other.key]
-                score = share(held) * LINK_FACTOR ** (len(led.via) + 1)
-                if score > best[other.key].score:
-                    best[other.key] = Chain(score, held, (*led.via, one.key))
-    return best
 
 
 def leads_to(one: Told, other: Told, wanted: frozenset[str]) -> bool:

@@ -21,7 +21,7 @@ from shared.ports.cpu import Cpu, CpuLimits
 PICKS_PER_QUESTION = 4
 """Spans of one source that are kept for one question."""
 
-SURROUNDINGS_WEIGHT = 0.7
+SURROUNDINGS_WEIGHT = 1.0
 """How much a term counts that only the title, the heading or the segment before holds."""
 
 FOCUS_NEEDED = 0.6
@@ -47,7 +47,7 @@ LINKED_FACTOR = 0.9
 
 EXTRACT_LIMITS = CpuLimits(wall_s=90, cpu_s=60, memory_bytes=2_000_000_000)
 
-_STOPS = (".", "!", "?", "…", ";", ":", "。", "！", "？")
+_STOPS = (".", "!", "…", ";", ":", "。", "！")
 _BAR = RELEVANCE_BAR_BP / 10_000
 
 
@@ -150,7 +150,7 @@ def _segments(request: ExtractRequest) -> tuple[_Segment, ...]:
 
 
 def _is_sentence(text: str) -> bool:
-    """Tell whether a segment states something by itself: a sentence, an item or a row, not a title or an order."""
+    """Tell whether a segment states something by itself: a sentence, an item or a row; no title, question or order."""
     states = text.rstrip("\"'”’)]»」』").endswith(_STOPS) or ROW_SEPARATOR in text or text.startswith("- ")
     return states and not gives_orders(text)
 

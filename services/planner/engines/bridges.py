@@ -10,7 +10,7 @@ from itertools import zip_longest
 from services.planner.brief import Brief
 from services.planner.rules import Proposal
 from shared.contracts.plan import Question
-from shared.domain.chains import Chain, Told, chains, told
+from shared.domain.chains import Told, told
 from shared.domain.questions import asked
 from shared.domain.text import content_terms
 
@@ -33,17 +33,18 @@ def _bridges(question: Question, brief: Brief) -> list[Proposal]:
     """Return the searches along the names of the spans that hold most of the question, each name once in a run."""
     own = asked(question.text)
     wanted = own.wanted | own.context
-    spans = _spans(question, brief)
-    found = chains(spans, wanted, brief.stats.weight)
-    best: dict[str, Chain] = {}
-    for span in spans:
+    total = sum(map(brief.stats.weight, wanted)) or 1.0
+    best: dict[str, tuple[float, frozenset[str]]] = {}
+    for span in _spans(question, brief):
+        held = wanted & (span.own | span.title)
+        score = sum(map(brief.stats.weight, held)) / total
         for name in _new_names(span, wanted, brief.queries):
-            best[name] = max(best.get(name, found[span.key]), found[span.key], key=lambda chain: chain.score)
-    ranked = sorted(best.items(), key=lambda pair: -pair[1].score)[:BRIDGES_PER_QUESTION]
+            best[name] = max(best.get(name, (0.0, held)), (score, held), key=lambda found: found[0])
+    ranked = sorted(best.items(), key=lambda pair: -pair[1][0])[:BRIDGES_PER_QUESTION]
     return [
         Proposal(" ".join([name, *words]), (question.id,), f"the evidence names {name}")
-        for name, chain in ranked
-        if (words := _lacking(question.text, wanted, chain.held))
+        for name, (_, held) in ranked
+        if (words := _lacking(question.text, wanted, held))
     ]
 
 

@@ -1,11 +1,11 @@
-"""Weighs evidence by the chains it ends, and finds the pair of sentences that together answer a question."""
+"""Weighs evidence by what it holds of the questions, and finds two sentences that answer a question together."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import permutations
 
 from shared.contracts.evidence import Evidence, Source
 from shared.contracts.plan import Plan, Question
-from shared.domain.chains import Told, chains, leads_to, linked, linking_names, told
+from shared.domain.chains import Told, leads_to, linked, linking_names, told
 from shared.domain.questions import asked
 from shared.domain.rank import CorpusStats
 
@@ -13,7 +13,7 @@ UNLINKED_FACTOR = 0.7
 """What the relevance of evidence is multiplied by that nothing links to what its question points back to."""
 
 OWN_WEIGHT = 0.5
-"""How much it counts beside its chain what a sentence itself holds of the question."""
+"""How much what a sentence itself holds of the question counts beside what it holds together with its title."""
 
 CONTEXT_FACTOR = 0.85
 """What the score of evidence is multiplied by that does not answer by itself."""
@@ -34,7 +34,7 @@ PAIR_GAIN = 0.03
 def weighed(
     plan: Plan, evidence: Sequence[Evidence], sources: Mapping[str, Source], stats: CorpusStats | None
 ) -> tuple[Evidence, ...]:
-    """Return the evidence with its relevance by chains, lowered where nothing links it; all else stays as it is.
+    """Return the evidence with its relevance as it is ranked, lowered where nothing links it; all else stays as it is.
 
     Without ``stats`` the relevances are kept as they were given, and only lowered.
     """
@@ -48,7 +48,7 @@ def weighed(
 
 
 def _weighed(item: Evidence, score: float | None, *, loose: bool) -> Evidence:
-    """Return evidence as it is ranked: an answer by its chain and by itself alike, context by its chain, lowered."""
+    """Return evidence as it is ranked: by what it holds of the question; an answer by its relevance just as much."""
     relevance = item.relevance_bp / 10_000
     if score is not None:
         relevance = (score + relevance) / 2 if item.stance == "supports" else score * CONTEXT_FACTOR
@@ -104,10 +104,10 @@ def _scores(
         wanted = own.wanted | own.context
         total = sum(map(stats.weight, wanted)) or 1.0
         spans = _told(question, evidence, sources)
-        found = chains(spans, wanted, stats.weight)
         for span in spans:
-            held = sum(map(stats.weight, span.own & wanted)) / total
-            score = (found[span.key].score + OWN_WEIGHT * held) / (1 + OWN_WEIGHT)
+            held = sum(map(stats.weight, (span.own | span.title) & wanted)) / total
+            own_words = sum(map(stats.weight, span.own & wanted)) / total
+            score = (held + OWN_WEIGHT * own_words) / (1 + OWN_WEIGHT)
             scores[span.key] = max(scores.get(span.key, 0.0), score)
     return scores
 
