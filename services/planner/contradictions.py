@@ -88,9 +88,20 @@ def _sides(
 
 
 def _values(answers: Sequence[Evidence], sources: Mapping[str, Source]) -> dict[str, tuple[Evidence, ...]]:
-    """Group evidence by value; a date by the year is one with a date in that year.
+    """Group evidence by value; figures in units that cannot be told in the one that most have are left out."""
+    sides = _by_value(answers, sources)
+    unit = _common_unit([items[0] for items in sides.values()])
+    own = {value: items for value, items in sides.items() if _unit(items[0]) == unit}
+    for value, items in sides.items():
+        if value not in own:
+            _join(own, value, items, unit)
+    return {value: tuple(items) for value, items in own.items()}
 
-    Figures in units that cannot be told in the one that most have are left out, and dates without a year.
+
+def _by_value(answers: Sequence[Evidence], sources: Mapping[str, Source]) -> dict[str, list[Evidence]]:
+    """Group evidence by how its value is spelt; a date by the year is one with a date in that year.
+
+    Dates without a year are left out.
     """
     sides: dict[str, list[Evidence]] = {}
     for item in _voices([e for e in answers if e.value is not None and not _lacks_year(e.value)], sources):
@@ -98,12 +109,7 @@ def _values(answers: Sequence[Evidence], sources: Mapping[str, Source]) -> dict[
             value = spell_value(item.value)
             same = next((v for v in sides if item.value.date and (v.startswith(value) or value.startswith(v))), value)
             sides.setdefault(same, []).append(item)
-    unit = _common_unit([items[0] for items in sides.values()])
-    own = {value: items for value, items in sides.items() if _unit(items[0]) == unit}
-    for value, items in sides.items():
-        if value not in own:
-            _join(own, value, items, unit)
-    return {value: tuple(items) for value, items in own.items()}
+    return sides
 
 
 def _join(own: dict[str, list[Evidence]], value: str, items: list[Evidence], unit: str | None) -> None:
