@@ -24,9 +24,11 @@ from shared.contracts.report import Statement, VerdictRow
 from shared.domain.dedupe import Signature
 from shared.domain.errors import Permanent
 from shared.domain.ids import RunId
+from shared.domain.passages import passages
 from shared.domain.questions import asked
-from shared.domain.rank import CorpusStats
+from shared.domain.rank import CorpusStats, stats_of
 from shared.domain.refinement_moves import suffix_of
+from shared.domain.text import content_terms
 from shared.ports.cpu import Cpu, CpuLimitExceeded, CpuTaskCrashed
 from shared.ports.ledger import Lease, Outcome, ReportFile
 from shared.ports.materials import DocumentIndex, Materials, RunFacts, Snapshots
@@ -52,7 +54,7 @@ def outline(deps: Deps, lease: Lease) -> Outcome:
     before = deps.materials.sources(lease.run_id)
     after = with_duplicates(before, _signatures(deps, lease, before))
     sources = {s.source_id: s for s in after}
-    stats = _stats(deps, lease, facts)
+    stats = _stats(deps, lease, facts, after)
     evidence = usable(deps.materials.evidence(lease.run_id), sources, facts.request.as_of)
     number = int(lease.inputs.get("round", 0))
     seen = _seen(deps, lease, number)
@@ -142,14 +144,32 @@ def _brief(deps: Deps, lease: Lease, facts: RunFacts) -> WritingBrief:
     )
 
 
-def _stats(deps: Deps, lease: Lease, facts: RunFacts) -> CorpusStats | None:
-    """Count the terms of the questions over the documents that the run may search; None where a model weighs."""
+def _stats(deps: Deps, lease: Lease, facts: RunFacts, sources: Sequence[Source]) -> CorpusStats | None:
+    """Count the terms of the questions over the documents that the run may search; None where a model weighs.
+
+    A run that searches no documents is counted over the texts that it has read.
+    """
     if facts.engine != EXTRACTIVE:
         return None
-    known = [asked(q.text) for q in _plan(facts).questions]
     policy = facts.request.source_policy
+    if not policy.uses_documents:
+        return _stats_of_texts(deps, lease, sources, facts.limits.source_chars)
+    known = [asked(q.text) for q in _plan(facts).questions]
     wanted = frozenset[str]().union(*(a.wanted | a.context for a in known))
     return deps.index.stats(lease.owner_id, wanted, None if policy.documents_all else policy.document_ids)
+
+
+def _stats_of_texts(deps: Deps, lease: Lease, sources: Sequence[Source], most_chars: int) -> CorpusStats:
+    """Count the terms of what was read; one snapshot is held in memory at a time."""
+    found: list[list[str]] = []
+    for sha256 in sorted({s.snapshot_sha256 for s in sources if s.snapshot_sha256 is not None}):
+        snapshot = deps.snapshots.get(lease.owner_id, sha256)
+        if snapshot is not None:
+            text = snapshot.text[:most_chars]
+            found += (
+                content_terms(text[a:b]) for a, b in passages([s for s in snapshot.segments if s[1] <= most_chars])
+            )
+    return stats_of(found)
 
 
 def _plan(facts: RunFacts) -> Plan:
@@ -213,7 +233,7 @@ def _material(deps: Deps, lease: Lease, facts: RunFacts, context: GateContext) -
         terminal_status="budget_exhausted" if cut_short else "completed",
         stop_reason=facts.stop_reason,
         plan=_plan(facts),
-        stats=_stats(deps, lease, facts),
+        stats=_stats(deps, lease, facts, sources),
         drafts=materials.drafts(lease.run_id),
         verdicts=materials.verdicts(lease.run_id),
         evidence=evidence,
