@@ -127,9 +127,8 @@ def _is_named(
 ) -> bool:
     focus = asked(question.text).focus
     needed = FOCUS_NEEDED * fsum(map(stats.weight, focus))
-    return any(
-        fsum(map(stats.weight, focus & (span.own | span.title))) >= needed for span in _told(question, evidence, sources)
-    )
+    spans = _told(question, evidence, sources)
+    return any(fsum(map(stats.weight, focus & (span.own | span.title))) >= needed for span in spans)
 
 
 def _fits(
