@@ -7,6 +7,7 @@ answer (a figure, a date, the thing asked for) is no answer, nor is one that tel
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from math import fsum
 
 from services.extractor.engines.spans import ExtractRequest, Picked
 from shared.domain.evidence import RELEVANCE_BAR_BP, gives_orders
@@ -172,7 +173,7 @@ def _relevance(segment: _Segment, question: Asked, led_by: frozenset[str], stats
 
 
 def _weight(terms: Iterable[str], stats: CorpusStats) -> float:
-    return sum(stats.weight(term) for term in terms)
+    return fsum(stats.weight(term) for term in terms)
 
 
 def _share(wanted: frozenset[str], held: frozenset[str], stats: CorpusStats) -> float:

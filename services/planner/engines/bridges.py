@@ -6,6 +6,7 @@ and the bomb, and Y is what to look for them with.
 
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
+from math import fsum
 
 from services.planner.brief import Brief
 from services.planner.rules import Proposal
@@ -33,11 +34,11 @@ def _bridges(question: Question, brief: Brief) -> list[Proposal]:
     """Return the searches along the names of the spans that hold most of the question, each name once in a run."""
     own = asked(question.text)
     wanted = own.wanted | own.context
-    total = sum(map(brief.stats.weight, wanted)) or 1.0
+    total = fsum(map(brief.stats.weight, wanted)) or 1.0
     best: dict[str, tuple[float, frozenset[str]]] = {}
     for span in _spans(question, brief):
         held = wanted & (span.own | span.title)
-        score = sum(map(brief.stats.weight, held)) / total
+        score = fsum(map(brief.stats.weight, held)) / total
         for name in _new_names(span, wanted, brief.queries):
             best[name] = max(best.get(name, (0.0, held)), (score, held), key=lambda found: found[0])
     ranked = sorted(best.items(), key=lambda pair: -pair[1][0])[:BRIDGES_PER_QUESTION]

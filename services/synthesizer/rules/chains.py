@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import permutations
+from math import fsum
 
 from shared.contracts.evidence import Evidence, Source
 from shared.contracts.plan import Plan, Question
@@ -75,11 +76,11 @@ def answering_pair(
     """
     own = asked(question.text)
     wanted = own.wanted | own.context
-    total = sum(map(stats.weight, wanted)) or 1.0
+    total = fsum(map(stats.weight, wanted)) or 1.0
     spans = _told(question, evidence, sources)
 
     def share(terms: frozenset[str]) -> float:
-        return sum(map(stats.weight, terms & wanted)) / total
+        return fsum(map(stats.weight, terms & wanted)) / total
 
     def score(one: Told, other: Told) -> float:
         words = one.own | other.own
@@ -102,11 +103,11 @@ def _scores(
     for question in plan.questions:
         own = asked(question.text)
         wanted = own.wanted | own.context
-        total = sum(map(stats.weight, wanted)) or 1.0
+        total = fsum(map(stats.weight, wanted)) or 1.0
         spans = _told(question, evidence, sources)
         for span in spans:
-            held = sum(map(stats.weight, (span.own | span.title) & wanted)) / total
-            own_words = sum(map(stats.weight, span.own & wanted)) / total
+            held = fsum(map(stats.weight, (span.own | span.title) & wanted)) / total
+            own_words = fsum(map(stats.weight, span.own & wanted)) / total
             score = (held + OWN_WEIGHT * own_words) / (1 + OWN_WEIGHT)
             scores[span.key] = max(scores.get(span.key, 0.0), score)
     return scores
@@ -125,10 +126,9 @@ def _is_named(
     question: Question, evidence: Sequence[Evidence], sources: Mapping[str, Source], stats: CorpusStats
 ) -> bool:
     focus = asked(question.text).focus
-    needed = FOCUS_NEEDED * sum(map(stats.weight, focus))
-    return any(
-        sum(map(stats.weight, focus & (span.own | span.title))) >= needed for span in _told(question, evidence, sources)
-    )
+    needed = FOCUS_NEEDED * fsum(map(stats.weight, focus))
+    spans = _told(question, evidence, sources)
+    return any(fsum(map(stats.weight, focus & (span.own | span.title))) >= needed for span in spans)
 
 
 def _fits(
