@@ -1,6 +1,6 @@
 """What the synthesizer does with a step: outline the report, write a section, verify it, assemble the whole."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 
 from services.synthesizer.engines import EXTRACTIVE, SynthesisEngine, engine_of
@@ -24,11 +24,10 @@ from shared.contracts.report import Statement, VerdictRow
 from shared.domain.dedupe import Signature
 from shared.domain.errors import Permanent
 from shared.domain.ids import RunId
-from shared.domain.passages import passages
+from shared.domain.passages import stats_of_texts
 from shared.domain.questions import asked
-from shared.domain.rank import CorpusStats, stats_of
+from shared.domain.rank import CorpusStats
 from shared.domain.refinement_moves import suffix_of
-from shared.domain.text import content_terms
 from shared.ports.cpu import Cpu, CpuLimitExceeded, CpuTaskCrashed
 from shared.ports.ledger import Lease, Outcome, ReportFile
 from shared.ports.materials import DocumentIndex, Materials, RunFacts, Snapshots
@@ -153,23 +152,18 @@ def _stats(deps: Deps, lease: Lease, facts: RunFacts, sources: Sequence[Source])
         return None
     policy = facts.request.source_policy
     if not policy.uses_documents:
-        return _stats_of_texts(deps, lease, sources, facts.limits.source_chars)
+        return stats_of_texts(_texts(deps, lease, sources), facts.limits.source_chars)
     known = [asked(q.text) for q in _plan(facts).questions]
     wanted = frozenset[str]().union(*(a.wanted | a.context for a in known))
     return deps.index.stats(lease.owner_id, wanted, None if policy.documents_all else policy.document_ids)
 
 
-def _stats_of_texts(deps: Deps, lease: Lease, sources: Sequence[Source], most_chars: int) -> CorpusStats:
-    """Count the terms of what was read; one snapshot is held in memory at a time."""
-    found: list[list[str]] = []
+def _texts(deps: Deps, lease: Lease, sources: Sequence[Source]) -> Iterator[tuple[str, Sequence[tuple[int, int]]]]:
+    """Yield each text that was read, with its segments; one snapshot is held in memory at a time."""
     for sha256 in sorted({s.snapshot_sha256 for s in sources if s.snapshot_sha256 is not None}):
         snapshot = deps.snapshots.get(lease.owner_id, sha256)
         if snapshot is not None:
-            text = snapshot.text[:most_chars]
-            found += (
-                content_terms(text[a:b]) for a, b in passages([s for s in snapshot.segments if s[1] <= most_chars])
-            )
-    return stats_of(found)
+            yield snapshot.text, snapshot.segments
 
 
 def _plan(facts: RunFacts) -> Plan:
