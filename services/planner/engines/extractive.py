@@ -45,8 +45,12 @@ class ExtractivePlanner:
         return with_questions(before, texts, _places(facts))
 
     def decide(self, brief: Brief) -> tuple[Proposal, ...]:
-        """Propose searches for contradictions, then for gaps, then along the names that the evidence brought up."""
-        found = (*about_contradictions(brief), *along_bridges(brief), *about_gaps(brief), *_along_names(brief))
+        """Propose searches for contradictions, then along the names that the evidence brought up, then for gaps.
+
+        Names that lead into a question which points back to another come before those that only stand near what it
+        asks for: in "who built it, and which barge carried them" the builder's yard leads to the barge.
+        """
+        found = (*about_contradictions(brief), *_along_names(brief), *along_bridges(brief), *about_gaps(brief))
         return spread(found, brief.endpoints)
 
 
