@@ -26,7 +26,7 @@ from shared.domain.rank import stats_of
 from shared.domain.text import content_terms
 from shared.ports.model import Answer, Model, ModelAnswer, ModelRequest, TokenUsage
 from tests.factories.research import make_fetch, make_plan, make_source
-from tests.fakes.materials import InlineCpu, MemoryRun, MemorySnapshots
+from tests.fakes.materials import InlineCpu, MemoryIndex, MemoryRun, MemorySnapshots
 from tests.support import obedient_model
 from tests.support.harbour_run import synthesize
 from tests.support.obedient_model import CANARY, CANARY_HOST
@@ -155,7 +155,7 @@ def research(place: str, text: str, model: Model | None = None) -> Outcome:
     run = MemoryRun(plan=plan, found=[source], pieces=list(evidence), log=[make_fetch(source)], engine="llm")
     run.asked = ["basin depth"]
     before = plan.model_dump_json()
-    synthesize(run, Deps(run, MemorySnapshots((snapshot,)), cpu, lambda _: model))
+    synthesize(run, Deps(run, MemorySnapshots((snapshot,)), MemoryIndex(), cpu, lambda _: model))
     return Outcome(
         report=run.reports[0],
         files={name: run.files[name].data.decode() for name in ("md", "html")},

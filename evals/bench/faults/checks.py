@@ -16,8 +16,12 @@ CLOCK_S = 0.005
 _DUPLICATES = {
     "fetch rows": "select step_id || ' ' || id from fetches group by step_id, id having count(*) > 1",
     "fetches of a step beyond its receipts": (
-        "select f.step_id from fetches f group by f.step_id having count(*) > (select count(*) from receipts r "
-        "where r.step_id = f.step_id and r.kind = 'fetch')"
+        "select f.step_id from fetches f where f.body->>'tier' <> 'api' group by f.step_id having count(*) > "
+        "(select count(*) from receipts r where r.step_id = f.step_id and r.kind = 'fetch')"
+    ),
+    "search calls of a step beyond its receipts": (
+        "select f.step_id from fetches f where f.body->>'tier' = 'api' group by f.step_id having count(*) > "
+        "(select count(*) from receipts r where r.step_id = f.step_id and r.kind = 'search')"
     ),
     "evidence": "select run_id || ' ' || sha256 from evidence group by run_id, sha256 having count(*) > 1",
     "sources": "select run_id || ' ' || url_sha256 from sources group by run_id, url_sha256 having count(*) > 1",
@@ -86,8 +90,8 @@ def _search_receipts(connection: Connection) -> dict[str, _Call]:
     rows = connection.execute(
         text(
             "select q.body->'source_policy'->'web'->'domains'->>0, s.inputs->>'query', "
-            "extract(epoch from r.created_at), s.attempts from receipts r join steps s on s.id = r.step_id "
-            "join run_requests q on q.run_id = s.run_id where r.kind = 'search'"
+            "min(extract(epoch from r.created_at)), max(s.attempts) from receipts r join steps s on s.id = r.step_id "
+            "join run_requests q on q.run_id = s.run_id where r.kind = 'search' and r.answer ? 'hits' group by 1, 2"
         )
     )
     return {f"{number_of(domain)} {query}": _Call(float(kept), tries) for domain, query, kept, tries in rows}

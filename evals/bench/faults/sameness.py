@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import Connection, text
 
 _ID = re.compile(r"\b(?:run|stp|src|ev|evd|fch|own|doc|stm)_[0-9a-z]{26}\b")
-_HOST = re.compile(r"\b([a-z])\d{3}\.test\b")
+_HOST = re.compile(r"(?<![a-z0-9])([a-z])\d{3}\.test\b")  # in an encoded address too: %3Aa001.test
 _OF_ATTEMPTS = ("step_started", "step_retrying")
 _TIMES = frozenset(
     {"at", "created_at", "retrieved_at", "updated_at", "elapsed_ms", "elapsed_s", "retries", "attempt", "attempts"}
