@@ -82,7 +82,7 @@ def fill(site: Site, setting: Setting) -> tuple[list[str], list[str]]:
 
 
 def prepare(stage: Stage, urls: Sequence[str]) -> list[StepId]:
-    """Insert runs that research, and a read for each address; return the steps."""
+    """Insert runs that research, and a read for each address; return the steps, one of each run in turn."""
     stage.controls = PostgresControls(stage.transactions, max_running_runs=stage.max_running)
     steps: list[StepId] = []
     for start in range(0, len(urls), PAGES_OF_RUN):
@@ -96,7 +96,8 @@ def prepare(stage: Stage, urls: Sequence[str]) -> list[StepId]:
     robots = PostgresRobots(stage.transactions)
     for url in urls:
         robots.keep(parse_url(url).origin, RobotsEntry(404, b"", 3600.0))
-    return steps
+    in_turn = sorted(range(len(steps)), key=lambda place: (place % PAGES_OF_RUN, place))
+    return [steps[place] for place in in_turn]
 
 
 def _insert(transactions: Transactions, run_id: RunId, urls: Sequence[str]) -> list[StepId]:

@@ -1,14 +1,17 @@
 """The browser as the worker uses it: one page at a time, started for the page and gone with it, cut at its time."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import mkdtemp
 
 from services.fetcher.net.connection import Deadline, Route
 from services.fetcher.net.messages import FetchLimits
@@ -22,6 +25,7 @@ ROOT = Path(__file__).parents[3]
 TOTAL_S = 35.0
 """For a page with everything, the start of the browser included; shorter than the time for which a slot is held."""
 BUSY_S = 2.0
+REMOVAL_S = 5.0
 _MODULE = "services.fetcher.rendering.page"
 _PERMANENT = frozenset({"download_refused", "tls_certificate"})
 
@@ -68,7 +72,7 @@ class Browser:
 
     def _run(self, task: RenderTask) -> RenderResult:
         """Run the page's process within its time; nothing of our environment reaches it."""
-        with TemporaryDirectory(prefix="leadline-page-", ignore_cleanup_errors=True) as folder:
+        with _folder() as folder:
             environment = {
                 "PATH": os.defpath,
                 "HOME": folder,
@@ -97,6 +101,19 @@ class Browser:
             return RenderResult.from_json(told)
         except ValueError:
             raise Transient("browser_failed", "The browser ended without an answer.") from None
+
+
+@contextmanager
+def _folder() -> Iterator[str]:
+    """Yield a folder for the browser's files and remove it; a browser that is just ending may still write to it."""
+    folder = Path(mkdtemp(prefix="leadline-page-"))
+    try:
+        yield str(folder)
+    finally:
+        end = time.monotonic() + REMOVAL_S
+        while folder.exists() and time.monotonic() < end:
+            shutil.rmtree(folder, ignore_errors=True)
+            time.sleep(0.05)
 
 
 def _end(process: subprocess.Popen[str]) -> None:
