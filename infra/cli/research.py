@@ -64,8 +64,8 @@ def _sources(client: LeadlineClient, order: Order, console: Console) -> SourcePo
 def _carry_out(client: LeadlineClient, started: Run, console: Console) -> Run:
     """Follow the run to its end, with its approval on the way, and return it."""
     tally = Tally()
-    console.say(f"Run {started.run_id}")
     with _cancelled_on_interrupt(client, started.run_id, console):
+        console.say(f"Run {started.run_id}")
         for event in client.events(started.run_id):
             tally.add(event)
             while tally.notes:

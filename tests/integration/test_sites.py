@@ -20,6 +20,9 @@ from tests.support.site import Site, gaps, overlaps, running_site
 
 SITE = "harbor.test"
 
+ARRIVAL_S = 0.15
+"""How much later than it was sent a request may reach the site on a busy machine; the one after it may not."""
+
 
 @pytest.fixture
 def slots(transactions: Transactions) -> PostgresSites:
@@ -160,7 +163,7 @@ def test_many_workers_never_meet_at_a_site(slots: PostgresSites, site: Site) -> 
     visits = site.visits(SITE)
     assert len(visits) == steps
     assert overlaps(visits) == 0
-    assert min(gaps(visits)) >= delay
+    assert min(gaps(visits)) >= delay - ARRIVAL_S
     assert sum(put_off.values()) < 8 * steps
 
 
