@@ -1,13 +1,15 @@
 """Owners and their keys, over real Postgres and the whole application: nobody reaches what is somebody else's."""
 
 import itertools
+import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
 from flask.testing import FlaskClient
 from sqlalchemy import text
 
-from services.gateway.app import Deps, create_app
+from services.gateway.app import Deps, create_app, hub_of
 from services.gateway.deps import Limits
 from services.gateway.routes import ROUTES
 from shared.contracts.runs import ControlRequest, CreateRun, SourcePolicy
@@ -34,7 +36,7 @@ class House:
 
 
 @pytest.fixture
-def house(transactions: Transactions) -> House:
+def house(transactions: Transactions) -> Iterator[House]:
     """Two owners, each with a key; the first has a run and a document."""
     stage, keys = Stage(transactions), PostgresKeys(transactions)
     mine, theirs = keys.create("ada", "laptop", None), keys.create("bob", "", 30)
@@ -55,7 +57,10 @@ def house(transactions: Transactions) -> House:
             keys=keys,
         )
     )
-    return House(app.test_client(), mine, theirs, run_id, ingest.document_ids[0])
+    yield House(app.test_client(), mine, theirs, run_id, ingest.document_ids[0])
+    hub_of(app).close()
+    for reader in (t for t in threading.enumerate() if t.name.startswith("events-")):
+        reader.join(10)  # else it may still read when the database is gone, and leave its connection open
 
 
 def bearer(key: str) -> dict[str, str]:
