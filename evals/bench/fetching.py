@@ -23,7 +23,6 @@ from shared.contracts.candidates import page_candidate
 from shared.contracts.runs import CreateRun, SourcePolicy
 from shared.db.controls import PostgresControls
 from shared.db.engine import Transactions, new_id, open_engine
-from shared.db.migrate import migrate
 from shared.db.sites import PostgresRobots
 from shared.db.tables import SourceRow, StepRow
 from shared.domain.ids import LOCAL_OWNER, RunId, StepId, sha256_hex
@@ -33,7 +32,7 @@ from shared.domain.urls import parse_url
 from shared.ports.ledger import Outcome
 from shared.ports.sites import RobotsEntry
 from shared.queues.celery_app import TASK, build_app
-from tests.support.servers import fresh_database, postgres_server, valkey_server
+from tests.support.servers import own_servers
 from tests.support.site import LOOPBACK, Site, running_site
 from tests.support.stack import Stack, wait_until
 from tests.support.stage import Stage, plan
@@ -151,14 +150,7 @@ def ours(setting: Setting, site: Site, urls: Sequence[str]) -> Figure:
     """Measure the worker from the first request to the last commit."""
     with tempfile.TemporaryDirectory(prefix="leadline-bench-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
-        for part in ("postgres", "valkey", "logs"):
-            (folder / part).mkdir()
-        with (
-            postgres_server(folder / "postgres") as admin,
-            valkey_server(folder / "valkey") as redis_url,
-            fresh_database(admin) as database,
-        ):
-            migrate(database)
+        with own_servers(folder) as (database, redis_url):
             transactions = Transactions(open_engine(database, pool_size=2))
             stage = Stage(transactions, max_running=len(urls))
             steps = prepare(stage, urls)
@@ -166,7 +158,7 @@ def ours(setting: Setting, site: Site, urls: Sequence[str]) -> Figure:
             app = build_app("bench", redis_url)
             for step_id in steps:
                 app.send_task(TASK, args=[step_id], queue=KINDS[StepKind.READ_SOURCE].queue, ignore_result=True)
-            with worker(setting, database, redis_url, site, folder / "logs"):
+            with worker(setting, database, redis_url, site, folder):
                 wait_until(lambda: stage.rows(done)[0][0] >= len(urls), "every page is stored", 300)
                 seconds = time.monotonic() - site.visits()[0].start
             transactions.close()

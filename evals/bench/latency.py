@@ -5,7 +5,6 @@ pages of the harbor corpus on several hosts. The critical path is computed from 
 for ends before it begins, and everything else might run at once.
 """
 
-import mimetypes
 import statistics
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,19 +16,18 @@ from typing import Any
 
 from evals.bench.outcome import Bar, end
 from evals.graders.facts import load_cases
-from shared.db.migrate import migrate
-from tests.support.api import NOT_DOCUMENTS, Api
+from tests.support.api import Api
+from tests.support.harbor_site import CASES_FILE, harbor_pages
 from tests.support.model_server import PROVIDER_KEY, model_server
 from tests.support.searxng import FakeSearXNG
-from tests.support.servers import fresh_database, postgres_server, valkey_server
-from tests.support.site import Reply, Site, running_site
+from tests.support.servers import own_servers
+from tests.support.site import Site, running_site
 from tests.support.stack import Stack, running_stack
 
 MODEL_S = 1.0
 SITE_S = 0.3
 MOST = 1.15
 RUNS = 4
-ROOT = Path(__file__).parents[2]
 HOSTS = tuple(f"host-{n}.harbor-{n}.test" for n in range(12))
 
 
@@ -78,23 +76,15 @@ def _iteration(steps: list[Timed], began: float) -> float:
 
 
 def corpus(site: Site) -> dict[str, bytes]:
-    """Put each page of the corpus on a host of its own; return the pages by address."""
-    files = [p for p in sorted((ROOT / "evals" / "corpora" / "harbor").iterdir()) if p.name not in NOT_DOCUMENTS]
-    pages = {}
-    for number, path in enumerate(files):
-        kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
-        host = HOSTS[number % len(HOSTS)]
-        site.latency[host] = SITE_S
-        pages[site.answer(host, f"/{path.name}", Reply(path.read_bytes(), headers={"Content-Type": kind}))] = (
-            path.read_bytes()
-        )
-    return pages
+    """Put the corpus on slow hosts; return the pages by address."""
+    site.latency |= dict.fromkeys(HOSTS, SITE_S)
+    return harbor_pages(site, HOSTS)
 
 
 def measured(stack: Stack) -> Iterator[dict[str, float]]:
     """Run the questions one after the other and yield elapsed time, critical path and their ratio."""
     api = Api(stack.address)
-    questions = [case.question for case in load_cases(ROOT / "evals" / "cases" / "harbor.json")][:RUNS]
+    questions = [case.question for case in load_cases(CASES_FILE)][:RUNS]
     for question in questions:
         run_id = api.ask(question, [], depth="standard", source_policy={"web": {"mode": "full_web"}})
         run = api.finish(run_id, 120)
@@ -113,12 +103,7 @@ def main() -> None:
     """Start everything, measure, print and save."""
     with ExitStack() as open_things:
         folder = Path(open_things.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)))
-        for name in ("postgres", "valkey", "stack"):
-            (folder / name).mkdir()
-        postgres = open_things.enter_context(postgres_server(folder / "postgres"))
-        valkey = open_things.enter_context(valkey_server(folder / "valkey"))
-        database = open_things.enter_context(fresh_database(postgres))
-        migrate(database)
+        database, valkey = open_things.enter_context(own_servers(folder))
         provider = open_things.enter_context(model_server())
         provider.latency_s = MODEL_S
         site = open_things.enter_context(running_site())
@@ -131,7 +116,7 @@ def main() -> None:
             "OPENAI_BASE_URL": provider.base_url,
             "OPENAI_API_KEY": PROVIDER_KEY,
         }
-        stack = open_things.enter_context(running_stack(database, valkey, folder / "stack", **settings))
+        stack = open_things.enter_context(running_stack(database, valkey, folder, **settings))
         first, *runs = measured(stack)
         for run in (first, *runs):
             print("  ".join(f"{name} {value:.3f}" for name, value in run.items()))

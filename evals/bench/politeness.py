@@ -18,9 +18,8 @@ from redis import Redis
 
 from evals.bench.outcome import Bar, end, ratio
 from evals.truth.sets import table
-from shared.db.migrate import migrate
 from tests.support.api import Api
-from tests.support.servers import fresh_database, postgres_server, valkey_server
+from tests.support.servers import own_servers
 from tests.support.site import Reply, Site, gaps, overlaps, running_site
 from tests.support.stack import Stack, running_stack
 
@@ -115,14 +114,7 @@ def stack_over(site: Site, setting: Setting) -> Iterator[Stack]:
     """Yield a whole stack on servers of its own that reaches the site's hosts."""
     with tempfile.TemporaryDirectory(prefix="leadline-bench-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
-        for part in ("postgres", "valkey", "logs"):
-            (folder / part).mkdir()
-        with (
-            postgres_server(folder / "postgres") as admin,
-            valkey_server(folder / "valkey") as redis_url,
-            fresh_database(admin) as database,
-        ):
-            migrate(database)
+        with own_servers(folder) as (database, redis_url):
             settings = {
                 "LEADLINE_ALLOW_NETWORKS": "127.0.0.1",
                 "LEADLINE_RESOLVE_HOSTS": site.hosts_setting(),
@@ -130,7 +122,7 @@ def stack_over(site: Site, setting: Setting) -> Iterator[Stack]:
                 "LEADLINE_MAX_RUNNING_RUNS": str(setting.runs),
                 "LEADLINE_BROWSER": "off",
             }
-            with running_stack(database, redis_url, folder / "logs", **settings) as stack:
+            with running_stack(database, redis_url, folder, **settings) as stack:
                 stack.start(*(f"fetcher-{n}" for n in range(2, setting.workers + 1)))
                 yield stack
 

@@ -23,8 +23,7 @@ from shared.domain.text import content_terms
 from tests.fakes.materials import InlineCpu
 from tests.fakes.model import RuleModel
 from tests.support import scripted_model
-from tests.support.api import NOT_DOCUMENTS
-from tests.support.stack import ROOT
+from tests.support.harbor_site import CASES_FILE, corpus_files
 
 LEAST_SAVED = 0.1
 _TOKEN = re.compile(r"\w{1,4}|[^\w\s]")
@@ -37,11 +36,10 @@ def tokens(text: str) -> int:
 
 def snapshots() -> Iterator[Snapshot]:
     """Yield the texts of the harbor corpus."""
-    for path in sorted((ROOT / "evals" / "corpora" / "harbor").iterdir()):
-        if path.name not in NOT_DOCUMENTS:
-            _, snapshot = parse_bytes(path.read_bytes(), path.name)
-            if snapshot is not None:
-                yield snapshot
+    for path in corpus_files():
+        _, snapshot = parse_bytes(path.read_bytes(), path.name)
+        if snapshot is not None:
+            yield snapshot
 
 
 def both(snapshot: Snapshot, questions: tuple[tuple[str, str], ...]) -> tuple[int, int, int]:
@@ -69,7 +67,7 @@ def both(snapshot: Snapshot, questions: tuple[tuple[str, str], ...]) -> tuple[in
 
 def main() -> None:
     """Measure, print and save."""
-    cases = load_cases(ROOT / "evals" / "cases" / "harbor.json")
+    cases = load_cases(CASES_FILE)
     found = pointed = typed = 0
     for snapshot in snapshots():
         for case in cases:

@@ -6,6 +6,7 @@ from datetime import date
 from typing import Any
 from urllib.parse import urlsplit
 
+from shared.domain.engines import NO_MODEL
 from shared.domain.errors import Invalid
 from shared.domain.states import Action, RunStatus, is_final
 from shared.domain.text import clean
@@ -44,7 +45,7 @@ def looks_like_id(text: str) -> bool:
 
 def check_cost_limit(asked: bool, engine: str | None, unpriced: Sequence[str], field: str) -> None:
     """Raise `Invalid` for a limit on cost that could not be kept: a model's price is not known."""
-    if asked and engine != "extractive" and unpriced:
+    if asked and engine not in NO_MODEL and unpriced:
         raise Invalid(
             f"A limit on cost cannot be kept: the price of {', '.join(unpriced)} is not known. Tell it in "
             "LEADLINE_MODEL_PRICES, or leave the limit out.",

@@ -1,15 +1,16 @@
 """What the planner does with a step: plan, decide."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from services.planner.brief import Brief
+from services.planner.brief import NOTHING_COUNTED, Brief
 from services.planner.contradictions import find_contradictions
 from services.planner.engines import PlannerEngine, engine_of
 from services.planner.engines.extractive import RESULTS
 from services.planner.rules import Rejected, action_of, endpoints_of, independence, judge_proposals
 from shared.contracts.evidence import Contradiction, Evidence, Source
 from shared.domain.chains import all_names
+from shared.domain.engines import NO_MODEL
 from shared.domain.errors import Permanent
 from shared.domain.passages import stats_of_texts
 from shared.domain.rank import CorpusStats
@@ -17,7 +18,7 @@ from shared.domain.states import StepKind
 from shared.domain.text import content_terms
 from shared.domain.view import RunView
 from shared.ports.ledger import Lease, Outcome
-from shared.ports.materials import DocumentIndex, Materials, RunFacts, Snapshots
+from shared.ports.materials import DocumentIndex, Materials, RunFacts, Snapshots, each_snapshot
 from shared.ports.model import ModelOf
 
 
@@ -87,24 +88,19 @@ def decide(deps: Deps, lease: Lease) -> Outcome:
 def _stats(deps: Deps, lease: Lease, facts: RunFacts, evidence: Sequence[Evidence]) -> CorpusStats:
     """Count the terms of the questions and of the names in the evidence over the documents that the run may search.
 
-    A run that searches no documents is counted over the texts that it has read.
+    A run that searches no documents is counted over the texts that it has read. Where a model decides, nothing is.
     """
+    if facts.engine not in NO_MODEL:
+        return NOTHING_COUNTED
     if not facts.request.source_policy.uses_documents:
-        return stats_of_texts(_texts(deps, lease), facts.limits.source_chars)
+        sources = deps.materials.sources(lease.run_id)
+        read = each_snapshot(deps.snapshots, lease.owner_id, (s.snapshot_sha256 for s in sources))
+        return stats_of_texts(((s.text, s.segments) for s in read), facts.limits.source_chars)
     questions = facts.plan.questions if facts.plan is not None else ()
     texts = [*(q.text for q in questions), *(name for e in evidence for name in all_names(e.excerpt))]
     policy = facts.request.source_policy
     terms = {term for text in texts for term in content_terms(text)}
     return deps.index.stats(lease.owner_id, terms, None if policy.documents_all else policy.document_ids)
-
-
-def _texts(deps: Deps, lease: Lease) -> Iterator[tuple[str, Sequence[tuple[int, int]]]]:
-    """Yield each text that was read, with its segments; one snapshot is held in memory at a time."""
-    sources = deps.materials.sources(lease.run_id)
-    for sha256 in sorted({s.snapshot_sha256 for s in sources if s.snapshot_sha256 is not None}):
-        snapshot = deps.snapshots.get(lease.owner_id, sha256)
-        if snapshot is not None:
-            yield snapshot.text, snapshot.segments
 
 
 def _engine(deps: Deps, lease: Lease, facts: RunFacts) -> PlannerEngine:

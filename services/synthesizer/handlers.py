@@ -1,9 +1,9 @@
 """What the synthesizer does with a step: outline the report, write a section, verify it, assemble the whole."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 
-from services.synthesizer.engines import EXTRACTIVE, SynthesisEngine, engine_of
+from services.synthesizer.engines import SynthesisEngine, engine_of
 from services.synthesizer.engines.answers import Verification
 from services.synthesizer.gate.context import GateContext, gate_context
 from services.synthesizer.gate.exists import check_exists, sound_snapshots
@@ -22,6 +22,7 @@ from shared.contracts.evidence import Evidence, Source
 from shared.contracts.plan import Plan
 from shared.contracts.report import Statement, VerdictRow
 from shared.domain.dedupe import Signature
+from shared.domain.engines import NO_MODEL
 from shared.domain.errors import Permanent
 from shared.domain.ids import RunId
 from shared.domain.passages import stats_of_texts
@@ -30,7 +31,7 @@ from shared.domain.rank import CorpusStats
 from shared.domain.refinement_moves import suffix_of
 from shared.ports.cpu import Cpu, CpuLimitExceeded, CpuTaskCrashed
 from shared.ports.ledger import Lease, Outcome, ReportFile
-from shared.ports.materials import DocumentIndex, Materials, RunFacts, Snapshots
+from shared.ports.materials import DocumentIndex, Materials, RunFacts, Snapshots, each_snapshot
 from shared.ports.model import ModelOf
 
 DEFAULT_LANGUAGE = "en"
@@ -148,22 +149,15 @@ def _stats(deps: Deps, lease: Lease, facts: RunFacts, sources: Sequence[Source])
 
     A run that searches no documents is counted over the texts that it has read.
     """
-    if facts.engine != EXTRACTIVE:
+    if facts.engine not in NO_MODEL:
         return None
     policy = facts.request.source_policy
     if not policy.uses_documents:
-        return stats_of_texts(_texts(deps, lease, sources), facts.limits.source_chars)
+        read = each_snapshot(deps.snapshots, lease.owner_id, (s.snapshot_sha256 for s in sources))
+        return stats_of_texts(((s.text, s.segments) for s in read), facts.limits.source_chars)
     known = [asked(q.text) for q in _plan(facts).questions]
     wanted = frozenset[str]().union(*(a.wanted | a.context for a in known))
     return deps.index.stats(lease.owner_id, wanted, None if policy.documents_all else policy.document_ids)
-
-
-def _texts(deps: Deps, lease: Lease, sources: Sequence[Source]) -> Iterator[tuple[str, Sequence[tuple[int, int]]]]:
-    """Yield each text that was read, with its segments; one snapshot is held in memory at a time."""
-    for sha256 in sorted({s.snapshot_sha256 for s in sources if s.snapshot_sha256 is not None}):
-        snapshot = deps.snapshots.get(lease.owner_id, sha256)
-        if snapshot is not None:
-            yield snapshot.text, snapshot.segments
 
 
 def _plan(facts: RunFacts) -> Plan:
@@ -172,23 +166,17 @@ def _plan(facts: RunFacts) -> Plan:
     return facts.plan
 
 
-def _signatures(deps: Deps, lease: Lease, sources: Iterable[Source]) -> dict[str, Signature]:
-    """Return the sketch of each source's text; one snapshot is held in memory at a time."""
-    found: dict[str, Signature] = {}
-    for source in sources:
-        snapshot = deps.snapshots.get(lease.owner_id, source.snapshot_sha256) if source.snapshot_sha256 else None
-        if snapshot is not None:
-            found[source.source_id] = snapshot.signature
-    return found
+def _signatures(deps: Deps, lease: Lease, sources: Sequence[Source]) -> dict[str, Signature]:
+    """Return the sketch of each source's text."""
+    read = each_snapshot(deps.snapshots, lease.owner_id, (s.snapshot_sha256 for s in sources))
+    known = {s.sha256: s.signature for s in read}
+    return {s.source_id: known[s.snapshot_sha256] for s in sources if s.snapshot_sha256 in known}
 
 
 def context_of(deps: Deps, lease: Lease, run_id: RunId, evidence: Sequence[Evidence]) -> GateContext:
     """Return what the gate needs to judge statements that rest on this evidence of a run of the lease's owner."""
-    texts: dict[str, str] = {}
-    for sha256 in sorted({e.snapshot_sha256 for e in evidence}):
-        snapshot = deps.snapshots.get(lease.owner_id, sha256)
-        if snapshot is not None:
-            texts[sha256] = snapshot.text
+    cited = each_snapshot(deps.snapshots, lease.owner_id, (e.snapshot_sha256 for e in evidence))
+    texts = {s.sha256: s.text for s in cited}
     wanted = {e.source_id for e in evidence}
     sources = (s for s in deps.materials.sources(run_id) if s.source_id in wanted)
     fetches = (f for f in deps.materials.fetches(run_id) if f.source_id in wanted)

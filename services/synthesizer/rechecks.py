@@ -1,12 +1,13 @@
 """Checking a report again against what is kept today: texts that retention removed, rules that have become stricter."""
 
 from services.synthesizer.engines.extractive import VERIFY_LIMITS
-from services.synthesizer.gate.again import NO_MODEL, judge_again, judgement
+from services.synthesizer.gate.again import judge_again, judgement
 from services.synthesizer.gate.context import GateContext
 from services.synthesizer.handlers import Deps, context_of
 from services.synthesizer.rules.citing import all_statements
 from services.synthesizer.rules.methodology import counted
 from shared.contracts.report import Recheck, Report, VerdictRow
+from shared.domain.engines import NO_MODEL
 from shared.domain.errors import NotFound, Permanent
 from shared.domain.ids import RunId
 from shared.ports.ledger import Lease, Outcome

@@ -11,6 +11,9 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from shared.domain.phases import Phase
 from shared.domain.search import RERANKERS, parse_addresses, parse_names, usable
 
+HTTP_ADDRESS = r"^https?://[^\s/]+"
+"""How the address of a server begins."""
+
 
 def _default_home() -> Path:
     """Return the user's data folder for Leadline, as the platform has it."""
@@ -63,7 +66,7 @@ class Settings(BaseSettings):
     searxng_url: str | None = Field(
         default=None,
         validation_alias=AliasChoices("SEARXNG_URL", "LEADLINE_SEARXNG_URL"),
-        pattern=r"^https?://[^\s/]+",
+        pattern=HTTP_ADDRESS,
         description="SearXNG that searches the web, with its JSON format turned on.",
     )
     tavily_api_key: SecretStr | None = Field(
@@ -108,7 +111,7 @@ class Settings(BaseSettings):
     openai_base_url: str = Field(
         default="https://api.openai.com/v1",
         validation_alias="OPENAI_BASE_URL",
-        pattern=r"^https?://[^\s/]+",
+        pattern=HTTP_ADDRESS,
         description="Endpoint of the model: any that speaks OpenAI's chat completions.",
     )
     anthropic_api_key: SecretStr | None = Field(
@@ -117,7 +120,7 @@ class Settings(BaseSettings):
     anthropic_base_url: str = Field(
         default="https://api.anthropic.com",
         validation_alias="ANTHROPIC_BASE_URL",
-        pattern=r"^https?://[^\s/]+",
+        pattern=HTTP_ADDRESS,
         description="Endpoint of models named anthropic:…",
     )
     google_api_key: SecretStr | None = Field(
@@ -128,13 +131,13 @@ class Settings(BaseSettings):
     google_base_url: str = Field(
         default="https://generativelanguage.googleapis.com",
         validation_alias=AliasChoices("GEMINI_BASE_URL", "GOOGLE_GEMINI_BASE_URL"),
-        pattern=r"^https?://[^\s/]+",
+        pattern=HTTP_ADDRESS,
         description="Endpoint of models named google:…",
     )
     ollama_base_url: str = Field(
         default="http://127.0.0.1:11434/v1",
         validation_alias="OLLAMA_BASE_URL",
-        pattern=r"^https?://[^\s/]+",
+        pattern=HTTP_ADDRESS,
         description="Endpoint of models named ollama:…",
     )
     model: str | None = Field(default=None, description="Name of the model that the engine llm asks.")

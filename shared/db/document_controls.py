@@ -1,19 +1,17 @@
 """Taking documents in and removing them."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
 
 from sqlalchemy import delete, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
-from shared.contracts.runs import CreateRun, Ingest
+from shared.contracts.runs import Ingest
 from shared.db.engine import Transactions, new_id
-from shared.db.ledger import database_now
 from shared.db.outbox import Outbox
 from shared.db.progress import progress
-from shared.db.tables import BlobRow, DocumentRow, RequestRow, RunRow, StepRow
-from shared.domain.budget import TIERS, Depth
+from shared.db.tables import BlobRow, DocumentRow, RunRow, StepRow
+from shared.db.unplanned_runs import begin_unplanned
 from shared.domain.errors import NotFound
 from shared.domain.ids import OwnerId, RunId, StepId, sha256_hex
 from shared.domain.states import RunKind, RunStatus, StepKind, StepStatus
@@ -40,13 +38,7 @@ class PostgresDocumentControls:
                 return Ingest(run_id=run_id, document_ids=known), Committed()
             run = RunRow(id=run_id, owner_id=owner_id, kind=RunKind.INGEST, status=RunStatus.CREATED, engine="none")
             run.key_id = key_id
-            session.add(run)
-            request = CreateRun(objective=f"Ingest {len(uploads)} document(s)", depth=Depth.QUICK)
-            limits = asdict(TIERS[Depth.QUICK])
-            session.flush()
-            session.add(RequestRow(run_id=run_id, body=request.model_dump(mode="json"), limits=limits))
-            outbox = Outbox(session, run, database_now(session))
-            outbox.event("run_created", kind=RunKind.INGEST, depth=None, engine=None)
+            outbox = begin_unplanned(session, run, f"Ingest {len(uploads)} document(s)")
             document_ids = tuple(
                 _take_in(session, run, outbox, DocumentRow(id=i, owner_id=owner_id, name=u.name, sha256=h), u.data)
                 for i, u, h in zip(ids, uploads, hashes, strict=True)

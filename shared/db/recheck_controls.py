@@ -1,18 +1,15 @@
 """Having a report checked again: a run of its own in the same ledger, and what it found."""
 
-from dataclasses import asdict
-
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from shared.contracts.report import Recheck
-from shared.contracts.runs import CreateRun, Reverification
+from shared.contracts.runs import Reverification
 from shared.db.engine import Transactions, new_id
-from shared.db.ledger import database_now, lock_run
-from shared.db.outbox import Outbox
+from shared.db.ledger import lock_run
 from shared.db.progress import insert_step, progress
-from shared.db.tables import RequestRow, RunRow, StepRow
-from shared.domain.budget import TIERS, Depth
+from shared.db.tables import RunRow, StepRow
+from shared.db.unplanned_runs import begin_unplanned
 from shared.domain.errors import Conflict, NotFound
 from shared.domain.ids import OwnerId, RunId
 from shared.domain.moves import NewStep
@@ -37,9 +34,10 @@ class PostgresRecheckControls:
             answer = Reverification(run_id=recheck_id, of_run_id=run_id, report_version=version)
             if session.get(RunRow, recheck_id) is not None:  # an earlier commit worked, its answer was lost
                 return answer, Committed()
-            run = _insert_run(session, recheck_id, of_run, key_id)
-            outbox = Outbox(session, run, database_now(session))
-            outbox.event("run_created", kind=RunKind.REVERIFY, depth=None, engine=None)
+            kind, status = RunKind.REVERIFY, RunStatus.CREATED
+            run = RunRow(id=recheck_id, owner_id=owner_id, kind=kind, status=status, engine="none")
+            run.of_run_id, run.key_id = run_id, key_id
+            outbox = begin_unplanned(session, run, f"Check the report of {run_id} again")
             inputs = {"run_id": run_id, "report_version": version}
             insert_step(session, run, outbox, NewStep(StepKind.REVERIFY, "reverify", 0, run_id, inputs))
             progress(session, run, outbox)
@@ -55,25 +53,6 @@ def _checkable(run: RunRow) -> int:
     if not is_final(RunStatus(run.status)):
         raise Conflict(f"The run is {run.status} and may get another report: wait until it ends.")
     return run.report_version
-
-
-def _insert_run(session: Session, run_id: RunId, of_run: RunRow, key_id: str | None) -> RunRow:
-    run = RunRow(
-        id=run_id,
-        owner_id=of_run.owner_id,
-        kind=RunKind.REVERIFY,
-        status=RunStatus.CREATED,
-        of_run_id=of_run.id,
-        key_id=key_id,
-        engine="none",
-    )
-    session.add(run)
-    session.flush()
-    request = CreateRun(objective=f"Check the report of {of_run.id} again", depth=Depth.QUICK)
-    body, limits = request.model_dump(mode="json"), asdict(TIERS[Depth.QUICK])
-    session.add(RequestRow(run_id=run_id, body=body, limits=limits))
-    session.flush()
-    return run
 
 
 def recheck_of(session: Session, run: RunRow) -> Recheck:

@@ -27,14 +27,12 @@ def check_searches(plan: Plan, policy: SourcePolicy) -> None:
 
 def load_policy(session: Session, run_id: str) -> SourcePolicy:
     """Return the policy of a run."""
-    body = session.execute(select(RequestRow.body).where(RequestRow.run_id == run_id)).scalar_one()
-    return CreateRun.model_validate(body).source_policy
+    return _request(session, run_id).source_policy
 
 
 def replace_policy(session: Session, run: RunRow, policy: SourcePolicy, outbox: Outbox) -> None:
     """Give a run that waits for approval another policy; addresses that it names no more are no candidates any more."""
-    body = session.execute(select(RequestRow.body).where(RequestRow.run_id == run.id)).scalar_one()
-    request = CreateRun.model_validate(body).model_copy(update={"source_policy": policy})
+    request = _request(session, run.id).model_copy(update={"source_policy": policy})
     session.execute(update(RequestRow).where(RequestRow.run_id == run.id).values(body=request.model_dump(mode="json")))
     session.execute(
         delete(CandidacyRow).where(
@@ -42,6 +40,11 @@ def replace_policy(session: Session, run: RunRow, policy: SourcePolicy, outbox: 
         )
     )
     record_found(session, run, given_pages(RunId(run.id), policy), outbox)
+
+
+def _request(session: Session, run_id: str) -> CreateRun:
+    body = session.execute(select(RequestRow.body).where(RequestRow.run_id == run_id)).scalar_one()
+    return CreateRun.model_validate(body)
 
 
 def given_pages(run_id: RunId, policy: SourcePolicy) -> tuple[FoundSource, ...]:

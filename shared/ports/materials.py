@@ -1,6 +1,6 @@
 """What handlers read: the run's request and plan, its sources, evidence, drafts; content-addressed bytes and texts."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
@@ -157,3 +157,11 @@ class DocumentIndex(Protocol):
     def document(self, owner_id: OwnerId, document_id: str) -> Document:
         """Return a document; raise `NotFound`."""
         ...
+
+
+def each_snapshot(snapshots: Snapshots, owner_id: OwnerId, sha256s: Iterable[str | None]) -> Iterator[Snapshot]:
+    """Yield the snapshots that exist, each once, by their sha256; one is held in memory at a time."""
+    for sha256 in sorted({s for s in sha256s if s is not None}):
+        snapshot = snapshots.get(owner_id, sha256)
+        if snapshot is not None:
+            yield snapshot

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,13 +10,12 @@ import pytest
 from evals.graders.facts import load_cases
 from services.synthesizer.verify import verify_bundle
 from tests.support.api import Api
+from tests.support.harbor_site import CASES_FILE, CORPUS
 from tests.support.model_server import ModelServer
 from tests.support.stack import Stack
 from tests.support.usage import provider_usage, usage_of
 
-ROOT = Path(__file__).parents[2]
-HARBOR = ROOT / "evals" / "corpora" / "harbor"
-CONFLICT = next(c.question for c in load_cases(ROOT / "evals" / "cases" / "harbor.json") if c.kind == "conflict")
+CONFLICT = next(c.question for c in load_cases(CASES_FILE) if c.kind == "conflict")
 MakeStack = Callable[..., AbstractContextManager[Stack]]
 
 
@@ -37,7 +35,7 @@ def api(stack: Stack) -> Api:
 @pytest.fixture(scope="module")
 def documents(api: Api) -> list[str]:
     """The harbor corpus, taken in."""
-    return api.upload(HARBOR)
+    return api.upload(CORPUS)
 
 
 @pytest.fixture(autouse=True)

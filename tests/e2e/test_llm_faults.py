@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from pathlib import Path
 
 import pytest
 from sqlalchemy import create_engine, text
@@ -11,13 +10,12 @@ from sqlalchemy import create_engine, text
 from evals.graders.facts import load_cases
 from services.synthesizer.verify import verify_bundle
 from tests.support.api import Api
+from tests.support.harbor_site import CASES_FILE, CORPUS
 from tests.support.invariants import broken_invariants
 from tests.support.model_server import PROVIDER_KEY, WANTED_QUERY, ModelServer
 from tests.support.stack import Stack, wait_until
 
-ROOT = Path(__file__).parents[2]
-HARBOR = ROOT / "evals" / "corpora" / "harbor"
-CONFLICT = next(c.question for c in load_cases(ROOT / "evals" / "cases" / "harbor.json") if c.kind == "conflict")
+CONFLICT = next(c.question for c in load_cases(CASES_FILE) if c.kind == "conflict")
 
 MakeStack = Callable[..., AbstractContextManager[Stack]]
 
@@ -33,7 +31,7 @@ def test_a_killed_synthesizer_repeats_no_call_that_has_a_receipt(
     """kill -9 while the writer repairs an answer: the first call is not made again, the repair is, and both count."""
     with make_llm_stack("scripted", LEADLINE_MODEL_WRITER="malformed-once") as stack:
         api = Api(stack.address)
-        documents = api.upload(HARBOR)
+        documents = api.upload(CORPUS)
         provider.hold(lambda call: call.schema == "SectionText" and len(call.body["messages"]) > 2)
         run_id = api.ask(CONFLICT, documents)
         wait_until(lambda: provider.waiting, "the writer repairs its answer")
@@ -55,7 +53,7 @@ def test_a_writer_that_wants_more_gets_its_searches(make_llm_stack: MakeStack, p
     """The run stays in synthesis while it searches once more for the same words; what it adds has passed the gate."""
     with make_llm_stack("scripted", LEADLINE_MODEL_WRITER="scripted-wanting") as stack:
         api = Api(stack.address)
-        run_id = api.ask(CONFLICT, api.upload(HARBOR), depth="standard")
+        run_id = api.ask(CONFLICT, api.upload(CORPUS), depth="standard")
         api.complete(run_id)
         steps = api.json(f"/research-runs/{run_id}/steps")["steps"]
         asked = [s for s in steps if s["kind"] == "search" and s["subject"] == WANTED_QUERY]
@@ -87,7 +85,7 @@ def test_a_refused_key_fails_the_run_and_is_never_shown(make_llm_stack: MakeStac
     """The provider echoes the key in its refusal; nothing of ours does, in no answer, event or log."""
     with make_llm_stack("fake-401") as stack:
         api = Api(stack.address)
-        run_id = api.ask(CONFLICT, api.upload(HARBOR))
+        run_id = api.ask(CONFLICT, api.upload(CORPUS))
         run = api.finish(run_id)
         assert (run["status"], run["stop_reason"]) == ("failed", "failed:plan")
         assert "does not accept the key" in run["last_error"]
@@ -101,7 +99,7 @@ def test_a_rate_limit_is_waited_for_in_the_ledger(make_llm_stack: MakeStack, pro
     """429 with a time postpones the step without using up a try; the worker does not sleep on it."""
     with make_llm_stack("fake-429") as stack:
         api = Api(stack.address)
-        documents = api.upload(HARBOR)
+        documents = api.upload(CORPUS)
         run_id = api.ask(CONFLICT, documents)
         wait_until(lambda: len(provider.calls) >= 2, "the postponed step is tried again")
         [step] = api.json(f"/research-runs/{run_id}/steps")["steps"]

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,12 +10,11 @@ import pytest
 from evals.graders.facts import load_cases
 from services.synthesizer.verify import verify_bundle
 from tests.support.api import Api
+from tests.support.harbor_site import CASES_FILE, CORPUS
 from tests.support.model_server import ModelServer
 from tests.support.stack import Stack
 
-ROOT = Path(__file__).parents[2]
-HARBOR = ROOT / "evals" / "corpora" / "harbor"
-CONFLICT = next(c.question for c in load_cases(ROOT / "evals" / "cases" / "harbor.json") if c.kind == "conflict")
+CONFLICT = next(c.question for c in load_cases(CASES_FILE) if c.kind == "conflict")
 MODELS = {
     "anthropic:claude-sonnet-4-5-scripted": (3.0, 15.0, 0.3),
     "google:gemini-2.5-flash-scripted": (0.3, 2.5, 0.03),
@@ -48,7 +46,7 @@ def api(make_llm_stack: MakeStack, provider: ModelServer) -> Iterator[Api]:
 @pytest.fixture(scope="module")
 def documents(api: Api) -> list[str]:
     """The harbor corpus, taken in."""
-    return api.upload(HARBOR)
+    return api.upload(CORPUS)
 
 
 def cost_of(provider: ModelServer) -> float:
@@ -99,7 +97,7 @@ def test_a_limit_without_a_price_is_refused(make_llm_stack: MakeStack, provider:
         bare = Api(stack.address)
         body = {
             "objective": CONFLICT,
-            "source_policy": {"document_ids": bare.upload(HARBOR)},
+            "source_policy": {"document_ids": bare.upload(CORPUS)},
             "budget": {"cost_usd": 1.0},
         }
         answer = bare.call("POST", "/research-runs", json=body)

@@ -7,20 +7,19 @@ import pytest
 from evals.graders.facts import grade, load_cases
 from shared.db.migrate import migrate
 from tests.support.api import Api
+from tests.support.harbor_site import CASES_FILE, CORPUS
 from tests.support.invariants import broken_invariants
 from tests.support.servers import fresh_database
 from tests.support.stack import Stack, running_stack, wait_until
 from tests.support.system_servers import rabbitmq, system_postgres, system_redis
 
-ROOT = Path(__file__).parents[2]
-HARBOR = ROOT / "evals" / "corpora" / "harbor"
-CASE = next(c for c in load_cases(ROOT / "evals" / "cases" / "harbor.json") if c.kind == "multi_document")
+CASE = next(c for c in load_cases(CASES_FILE) if c.kind == "multi_document")
 
 
 def smoke(stack: Stack) -> None:
     """A run from its plan to its report, controls, and a worker that dies: all as on the embedded servers."""
     api = Api(stack.address)
-    documents = api.upload(HARBOR)
+    documents = api.upload(CORPUS)
     run_id = api.ask(CASE.question, documents)
     api.complete(run_id)
     assert grade(CASE, api.json(f"/research-runs/{run_id}/report")).passed

@@ -4,9 +4,10 @@ from sqlalchemy import create_engine, text
 
 from evals.graders.facts import load_cases
 from tests.support.api import Api
-from tests.support.stack import ROOT, Stack
+from tests.support.harbor_site import CASES_FILE
+from tests.support.stack import Stack
 
-QUESTION = next(c.question for c in load_cases(ROOT / "evals" / "cases" / "harbor.json") if c.kind == "multi_document")
+QUESTION = next(c.question for c in load_cases(CASES_FILE) if c.kind == "multi_document")
 WORKERS = ("planner", "fetcher", "extractor", "synthesizer")
 RUNS = 6
 

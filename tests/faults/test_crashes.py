@@ -1,18 +1,15 @@
 """Workers killed, Redis wiped and restarted: a run completes by itself with the evidence of an undisturbed one."""
 
-from pathlib import Path
-
 import pytest
 import redis
 
 from evals.graders.facts import load_cases
 from tests.support.api import FINAL, Api
+from tests.support.harbor_site import CASES_FILE, CORPUS
 from tests.support.invariants import broken_invariants
 from tests.support.stack import Stack, wait_until
 
-ROOT = Path(__file__).parents[2]
-HARBOR = ROOT / "evals" / "corpora" / "harbor"
-QUESTION = next(c.question for c in load_cases(ROOT / "evals" / "cases" / "harbor.json") if c.kind == "multi_document")
+QUESTION = next(c.question for c in load_cases(CASES_FILE) if c.kind == "multi_document")
 WORKERS = ("planner", "fetcher", "extractor", "synthesizer")
 
 
@@ -49,7 +46,7 @@ def kill_during(api: Api, stack: Stack, run_id: str, name: str) -> bool:
 @pytest.mark.parametrize("name", WORKERS)
 def test_a_killed_worker_changes_nothing(name: str, api: Api, stack: Stack) -> None:
     """kill -9 of each kind of worker during a run: it completes with the same evidence."""
-    documents = api.upload(HARBOR)
+    documents = api.upload(CORPUS)
     wanted = undisturbed(api, documents)
     run_id = api.ask(QUESTION, documents)
     kill_during(api, stack, run_id, name)
@@ -60,7 +57,7 @@ def test_a_killed_worker_changes_nothing(name: str, api: Api, stack: Stack) -> N
 
 def test_everything_killed_and_redis_wiped(api: Api, stack: Stack) -> None:
     """Every worker, the sweeper and the gateway killed once and FLUSHALL: the run completes by itself."""
-    documents = api.upload(HARBOR)
+    documents = api.upload(CORPUS)
     wanted = undisturbed(api, documents)
     run_id = api.ask(QUESTION, documents)
     for name in (*WORKERS, "sweeper", "gateway"):
@@ -75,7 +72,7 @@ def test_everything_killed_and_redis_wiped(api: Api, stack: Stack) -> None:
 
 def test_lost_wake_ups_are_made_up_for(api: Api, stack: Stack) -> None:
     """Queues wiped again and again during a run: the sweeper sends what was lost."""
-    documents = api.upload(HARBOR)
+    documents = api.upload(CORPUS)
     run_id = api.ask(QUESTION, documents)
     with redis.Redis.from_url(stack.redis_url) as client:
 
@@ -90,7 +87,7 @@ def test_lost_wake_ups_are_made_up_for(api: Api, stack: Stack) -> None:
 
 def test_garbage_in_the_queue_harms_no_run(api: Api, stack: Stack) -> None:
     """What is no message of ours is dropped or costs a worker its life; the run goes on once a worker is there."""
-    documents = api.upload(HARBOR)
+    documents = api.upload(CORPUS)
     with redis.Redis.from_url(stack.redis_url) as client:
         for queue in WORKERS:
             client.lpush(f"leadline:{queue}", '{"body": "bm90aGluZw==", "content-type": "application/json"}')
@@ -101,7 +98,7 @@ def test_garbage_in_the_queue_harms_no_run(api: Api, stack: Stack) -> None:
 
 def test_a_worker_that_is_told_to_stop_hands_its_work_on(api: Api, stack: Stack) -> None:
     """SIGTERM to every worker during a run: what they had is finished or handed back, others complete the run."""
-    documents = api.upload(HARBOR)
+    documents = api.upload(CORPUS)
     run_id = api.ask(QUESTION, documents)
     stack.start(*(f"{name}-2" for name in WORKERS))
     for name in WORKERS:

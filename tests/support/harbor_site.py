@@ -1,10 +1,10 @@
 """The harbor corpus as web sites: its files spread over some hosts of a loopback site."""
 
-import mimetypes
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests.support.api import NOT_DOCUMENTS
-from tests.support.site import Reply, Site
+from tests.support.site import Site, file_reply
 
 EVALS = Path(__file__).parents[2] / "evals"
 CORPUS = EVALS / "corpora" / "harbor"
@@ -12,12 +12,15 @@ CASES_FILE = EVALS / "cases" / "harbor.json"
 HOSTS = ("port.harbor-one.test", "news.harbor-one.test", "www.harbor-two.test", "harbor-three.test")
 
 
-def harbor_pages(site: Site) -> dict[str, bytes]:
-    """Let the site answer with the corpus; return its pages by address."""
-    files = [p for p in sorted(CORPUS.iterdir()) if p.name not in NOT_DOCUMENTS]
+def corpus_files() -> list[Path]:
+    """Return the documents of the corpus, by name."""
+    return [path for path in sorted(CORPUS.iterdir()) if path.name not in NOT_DOCUMENTS]
+
+
+def harbor_pages(site: Site, hosts: Sequence[str] = HOSTS) -> dict[str, bytes]:
+    """Let the site answer with the corpus, the files in turn over the hosts; return its pages by address."""
     pages = {}
-    for number, path in enumerate(files):
-        kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
-        reply = Reply(path.read_bytes(), headers={"Content-Type": kind})
-        pages[site.answer(HOSTS[number % len(HOSTS)], f"/{path.name}", reply)] = path.read_bytes()
+    for number, path in enumerate(corpus_files()):
+        address = site.answer(hosts[number % len(hosts)], f"/{path.name}", file_reply(path))
+        pages[address] = path.read_bytes()
     return pages

@@ -20,6 +20,7 @@ from infra.standalone.accounts import may_pass, server_account
 from infra.standalone.home import Home
 from infra.standalone.postgres import EmbeddedPostgres
 from infra.standalone.valkey import EmbeddedValkey
+from shared.db.migrate import migrate
 
 DRIVER = "postgresql+psycopg"
 
@@ -71,6 +72,20 @@ def valkey_server(tmp: Path) -> Iterator[str]:
             yield server.url
         finally:
             server.stop()
+
+
+@contextmanager
+def own_servers(folder: Path) -> Iterator[tuple[str, str]]:
+    """Yield the URLs of a migrated database and of a Valkey, on servers in a folder of their own."""
+    for part in ("postgres", "valkey"):
+        (folder / part).mkdir()
+    with (
+        postgres_server(folder / "postgres") as admin,
+        valkey_server(folder / "valkey") as redis_url,
+        fresh_database(admin) as database,
+    ):
+        migrate(database)
+        yield database, redis_url
 
 
 @contextmanager

@@ -39,6 +39,12 @@ class Reply:
     raw: Callable[["Handler"], None] | None = None
 
 
+def file_reply(path: Path) -> Reply:
+    """Return a file as a plain server sends it: its kind by its name, and nothing about its encoding."""
+    kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
+    return Reply(path.read_bytes(), headers={"Content-Type": kind})
+
+
 Answer = Reply | Callable[["Handler"], Reply]
 
 
@@ -137,9 +143,9 @@ class Site:
         """Let a host answer with the files of a folder; return their addresses."""
         found = []
         for path in sorted(p for p in folder.iterdir() if p.is_file()):
-            kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
-            charset = "; charset=utf-8" if kind.startswith("text/") else ""
-            reply = Reply(path.read_bytes(), headers={"Content-Type": f"{kind}{charset}"})
+            reply = file_reply(path)
+            if reply.headers["Content-Type"].startswith("text/"):
+                reply.headers["Content-Type"] += "; charset=utf-8"
             found.append(self.answer(host, f"/{path.name}", reply))
         return found
 

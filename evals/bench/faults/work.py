@@ -8,10 +8,11 @@ from typing import Any
 
 import requests
 
-from evals.bench.faults.world import ROOT, SITES, World, host
+from evals.bench.faults.world import SITES, World, host
 from evals.graders.facts import Case, load_cases
+from tests.support.harbor_site import CASES_FILE
 
-CASES = tuple(c for c in load_cases(ROOT / "evals" / "cases" / "harbor.json") if c.kind != "unanswerable")
+CASES = tuple(c for c in load_cases(CASES_FILE) if c.kind != "unanswerable")
 FINAL = ("completed", "budget_exhausted", "failed", "cancelled")
 RUNS = "/api/v1/research-runs"
 PAUSE_S = 0.1

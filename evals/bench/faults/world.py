@@ -1,6 +1,5 @@
 """A simulated web on loopback and the whole system over it: real servers and processes that can be killed."""
 
-import mimetypes
 import signal
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -15,15 +14,14 @@ from infra.standalone.home import Home
 from infra.standalone.postgres import EmbeddedPostgres
 from infra.standalone.valkey import EmbeddedValkey
 from shared.db.migrate import migrate
-from tests.support.api import NOT_DOCUMENTS
+from tests.support.harbor_site import CORPUS, corpus_files
 from tests.support.searxng import FakeSearXNG
 from tests.support.servers import fresh_database, open_folder
-from tests.support.site import Reply, Site, running_site
+from tests.support.site import Site, file_reply, running_site
 from tests.support.stack import Stack
 from tests.support.zygote import running_zygote
 
 ROOT = Path(__file__).parents[3]
-HARBOR = ROOT / "evals" / "corpora" / "harbor"
 SITES = "abcd"
 """The sites of each run: its pages are spread over them."""
 
@@ -141,13 +139,11 @@ class World:
 
 def _serve(site: Site, numbers: range, latency_s: float) -> dict[str, list[str]]:
     """Put the corpus on the sites of every run."""
-    files = [p for p in sorted(HARBOR.iterdir()) if p.name not in NOT_DOCUMENTS]
     pages: dict[str, list[str]] = {name: [] for name in SITES}
-    for place, path in enumerate(files):
+    for place, path in enumerate(corpus_files()):
         of_site = SITES[place % len(SITES)]
         pages[of_site].append(path.name)
-        kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
-        reply = Reply(path.read_bytes(), headers={"Content-Type": kind})
+        reply = file_reply(path)
         for number in numbers:
             site.answer(host(of_site, number), f"/{path.name}", reply)
             site.latency[host(of_site, number)] = latency_s
@@ -156,7 +152,7 @@ def _serve(site: Site, numbers: range, latency_s: float) -> dict[str, list[str]]
 
 def _bodies(site: Site, pages: dict[str, list[str]]) -> dict[str, bytes]:
     return {
-        site.url(host(name, 0), f"/{page}"): (HARBOR / page).read_bytes()
+        site.url(host(name, 0), f"/{page}"): (CORPUS / page).read_bytes()
         for name, of_site in pages.items()
         for page in of_site
     }

@@ -17,7 +17,7 @@ from services.extractor.reading.office import main_part, properties
 from services.extractor.reading.package import Package, first_of
 from services.extractor.reading.result import Reading, Unreadable
 from services.extractor.reading.rows import SheetRow, Value, row_blocks
-from services.extractor.reading.xml import attribute, broken_xml, child, local
+from services.extractor.reading.xml import HARMLESS, attribute, broken_xml, child, local
 
 MAX_CELLS = 2_000_000
 MAX_SHEETS = 1_000
@@ -114,16 +114,7 @@ def _book(root: _Element, package: Package, main: str) -> _Book:
 def _elements(data: bytes, name: str) -> Iterator[_Element]:
     """Yield the elements of a name as they are parsed, each forgotten after its turn."""
     try:
-        parsing = iterparse(
-            BytesIO(data),
-            tag=f"{{*}}{name}",
-            resolve_entities=False,
-            no_network=True,
-            load_dtd=False,
-            huge_tree=False,
-            remove_comments=True,
-            remove_pis=True,
-        )
+        parsing = iterparse(BytesIO(data), tag=f"{{*}}{name}", **HARMLESS)
         for _, node in parsing:
             yield node
             node.clear()

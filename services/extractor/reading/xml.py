@@ -1,8 +1,21 @@
 """XML to a tree, without anything that the document could make the parser do."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from lxml.etree import Entity, ErrorTypes, XMLParser, XMLSyntaxError, _Element, fromstring, strip_elements
 
 from services.extractor.reading.result import Unreadable
+
+HARMLESS: Mapping[str, Any] = {
+    "resolve_entities": False,
+    "no_network": True,
+    "load_dtd": False,
+    "huge_tree": False,
+    "remove_comments": True,
+    "remove_pis": True,
+}
+"""What a parser must be told of every XML: nothing is expanded, loaded or fetched, libxml2's own limits stand."""
 
 MAX_XML = 64 * 1024 * 1024  # bytes that become a tree, which takes several times as many
 
@@ -15,16 +28,7 @@ def parse_xml(data: bytes, *, recover: bool = False) -> _Element:
     """
     if len(data) > MAX_XML:
         raise Unreadable("too_large", f"Its XML has more than {MAX_XML // 2**20} MB.")
-    parser = XMLParser(
-        resolve_entities=False,
-        no_network=True,
-        load_dtd=False,
-        huge_tree=False,
-        remove_comments=True,
-        remove_pis=True,
-        recover=recover,
-        collect_ids=False,
-    )
+    parser = XMLParser(**HARMLESS, recover=recover, collect_ids=False)
     try:
         root = fromstring(data, parser=parser)
     except XMLSyntaxError as error:  # its log cannot travel between processes

@@ -11,6 +11,7 @@ from services.fetcher.net.messages import Fetched, FetchRequest
 from services.fetcher.search.answers import TITLE_CHARS, at, date_of, name, names, rows, text, unmarked
 from services.fetcher.search.api import SearchApi
 from services.fetcher.search.contract import Hit, QueryLimits, SearchQuery
+from services.fetcher.search.fitting import period
 
 MOST_RESULTS = 50
 _FIELDS = "DOI,URL,title,abstract,author,publisher,container-title,issued,type,resource"
@@ -32,13 +33,9 @@ class Crossref(SearchApi):
             "offset": (query.page - 1) * most,
             "select": _FIELDS,
         }
-        dates = []
-        if query.since:
-            dates.append(f"from-pub-date:{query.since}")
-        if query.until:
-            dates.append(f"until-pub-date:{query.until}")
+        dates = period(query.since, query.until, ("from-pub-date", "until-pub-date"))
         if dates:
-            asked["filter"] = ",".join(dates)
+            asked["filter"] = dates
         return self.get("/works", asked)
 
     def read(self, fetched: Fetched, query: SearchQuery) -> tuple[Hit, ...]:  # noqa: ARG002

@@ -21,6 +21,11 @@ def fitted(text: str, limits: QueryLimits, taken: int = 0) -> str:
     return kept
 
 
+def period(since: str | None, until: str | None, filters: tuple[str, str]) -> str:
+    """Return the filter of a first and a last date by the names that the provider has for them; "" without dates."""
+    return ",".join(f"{name}:{day}" for name, day in zip(filters, (since, until), strict=True) if day)
+
+
 def _cut(text: str, room: int) -> str:
     return text[: room + 1].rpartition(" ")[0].rstrip() or text[:room]
 

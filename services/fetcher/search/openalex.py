@@ -12,7 +12,7 @@ from services.fetcher.net.messages import Fetched, FetchRequest
 from services.fetcher.search.answers import TITLE_CHARS, at, date, name, names, rows, text
 from services.fetcher.search.api import SearchApi
 from services.fetcher.search.contract import Hit, QueryLimits, SearchQuery
-from services.fetcher.search.fitting import fitted, plain_words
+from services.fetcher.search.fitting import fitted, period, plain_words
 
 MOST_RESULTS = 50
 _MOST_WORDS = 400
@@ -38,13 +38,9 @@ class OpenAlex(SearchApi):
             "page": query.page,
             "select": f"{_FIELDS},abstract_inverted_index",
         }
-        dates = []
-        if query.first_day:
-            dates.append(f"from_publication_date:{query.first_day}")
-        if query.last_day:
-            dates.append(f"to_publication_date:{query.last_day}")
+        dates = period(query.first_day, query.last_day, ("from_publication_date", "to_publication_date"))
         if dates:
-            asked["filter"] = ",".join(dates)
+            asked["filter"] = dates
         return self.get("/works", asked)
 
     def read(self, fetched: Fetched, query: SearchQuery) -> tuple[Hit, ...]:  # noqa: ARG002

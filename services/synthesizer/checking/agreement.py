@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from services.synthesizer.checking.contents import Contents
 from services.synthesizer.checking.faults import Fault
-from services.synthesizer.gate.again import NO_MODEL, judge_again, judgement
+from services.synthesizer.gate.again import judge_again, judgement
 from services.synthesizer.gate.context import GateContext, gate_context
 from services.synthesizer.gate.exists import delivered
 from services.synthesizer.gate.judge import VERIFIERS
@@ -16,6 +16,7 @@ from services.synthesizer.rules.assembly import rate, source_mix
 from services.synthesizer.rules.citing import all_statements, cited_ids, number
 from services.synthesizer.rules.confidence import confidence_of, contested_evidence
 from shared.contracts.report import Report, Statement, VerdictRow
+from shared.domain.engines import NO_MODEL
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,11 +34,9 @@ class SynthesisEngine(Protocol):
         ...
 
 
-EXTRACTIVE = "extractive"
-
 ENGINES: Mapping[str, Callable[[Cpu, Model], SynthesisEngine]] = {
     "baseline": BaselineSynthesis,
-    EXTRACTIVE: lambda cpu, _: ExtractiveSynthesis(cpu),
+    "extractive": lambda cpu, _: ExtractiveSynthesis(cpu),
     "llm": LlmSynthesis,
 }
 """The engines that there are, by name; each is made with the processes and the model that it may use."""

@@ -8,9 +8,6 @@ from services.synthesizer.gate.judge import is_analysis, judge_all
 from services.synthesizer.gate.numbers import check_numbers
 from shared.contracts.report import Statement, Verdict, VerdictRow
 
-NO_MODEL = frozenset({"extractive"})
-"""Engines that ask no model: each of their verdicts has to be repeatable."""
-
 
 def judge_again(
     rows: Sequence[VerdictRow], stands: Mapping[str, Statement], context: GateContext, *, align: bool
