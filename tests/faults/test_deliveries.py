@@ -4,8 +4,9 @@ from pathlib import Path
 
 from sqlalchemy import create_engine, text
 
-from tests.faults.test_crashes import HARBOR, QUESTION
+from tests.faults.test_crashes import QUESTION
 from tests.support.api import Api
+from tests.support.harbor_site import CORPUS
 from tests.support.invariants import broken_invariants
 from tests.support.servers import fresh_database, valkey_server
 from tests.support.stack import MODULES, Stack
@@ -24,7 +25,7 @@ def test_every_message_three_times_and_shuffled(
                 for copy in (name,) if name in ("gateway", "sweeper") else (name, f"{name}-2"):
                     stack.start(copy, module="tests.support.tripled", **{TRIPLED: module})
             api = Api(stack.address)
-            run_id = api.ask(QUESTION, api.upload(HARBOR))
+            run_id = api.ask(QUESTION, api.upload(CORPUS))
             api.complete(run_id)
         finally:
             stack.stop()
