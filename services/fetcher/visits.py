@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from services.fetcher.deps import Web
-from services.fetcher.net.messages import FetchLimits, FetchRequest
+from services.fetcher.net.messages import Fetched, FetchLimits, FetchRequest
 from services.fetcher.robots import MAX_ROBOTS_BYTES, Meaning, RobotsRules, meaning_of
 from services.fetcher.times import max_age_s, retry_after_s
 from shared.contracts.runs import SourcePolicy
@@ -132,28 +132,78 @@ def robots_rules(web: Web, url: Url, visitor: Visitor) -> RobotsRules:
     raise NotAllowed("robots_unreachable", detail)
 
 
+class RobotsVisit(SiteVisit):
+    """The gate of a robots.txt, which one visitor asks for: whoever waited for the slot finds the answer kept.
+
+    It holds the slot of the last hop until `free`, so that nobody comes between an answer and its place in the cache.
+    """
+
+    def __init__(self, web: Web, visitor: Visitor, origin: str) -> None:
+        super().__init__(web, visitor)
+        self._origin = origin
+        self._since_sent_s: float | None = None
+        self.known: RobotsEntry | None = None
+        """What somebody else was told while this visitor waited; then `enter` has raised, and nothing was sent."""
+
+    def enter(self, url: Url, earlier: tuple[Url, ...]) -> None:
+        """Take the slot; raise `RateLimited` when it is busy, and when there is nothing left to ask."""
+        self.free()
+        super().enter(url, earlier)
+        entry = self._web.robots.find(self._origin) if not earlier else None
+        if entry is not None and entry.fresh_s > 0:
+            self.known = entry
+            raise PutOff("robots_known", f"The robots.txt of {self._origin} was had a moment ago.", 0.0)
+
+    def leave(self, url: Url, since_sent_s: float | None) -> None:  # noqa: ARG002
+        """Take down when the request was sent; the slot stays taken."""
+        self.sent = self.sent or since_sent_s is not None
+        self._since_sent_s = since_sent_s
+
+    def free(self) -> None:
+        """Free the slot, if it is held."""
+        if self._held is not None:
+            site, delay_s = self._held
+            self._web.slots.release(site, self._visitor, delay_s=delay_s, since_sent_s=self._since_sent_s)
+            self._held = self._since_sent_s = None
+
+
 def _ask(web: Web, url: Url, visitor: Visitor, failures: int) -> tuple[RobotsEntry, str]:
     """Ask an origin for its robots.txt and keep the answer; return it and, when there was none, why."""
-    gate = SiteVisit(web, visitor)
+    gate = RobotsVisit(web, visitor, url.origin)
     request = FetchRequest(parse_url(f"{url.origin}/robots.txt"), accept="text/plain", limits=_ROBOTS_LIMITS, cut=True)
+    rest: tuple[str, float] | None = None
     try:
-        fetched = web.fetch(request, gate)
-    except RateLimited:
-        raise
-    except LimitExceeded as error:
-        status = 404 if error.code == "redirect_too_many" else None  # RFC 9309, 2.3.1.2: may count as unavailable
-        entry, cause = _entry(status, b"", {}, failures), error.detail
-    except StepError as error:
-        if not gate.sent and error.code.startswith(_OF_THE_HOST):
-            raise
-        entry, cause = _entry(None, b"", {}, failures), error.detail
-    else:
-        rest = retry_after_s(fetched.headers)
-        if rest and fetched.status in (429, 503):
-            web.slots.penalise(site_key(fetched.url.host), min(rest, MAX_REST_S))
-        entry, cause = _entry(fetched.status, fetched.body, dict(fetched.headers), failures), f"HTTP {fetched.status}"
-    web.robots.keep(url.origin, entry)
+        try:
+            fetched = web.fetch(request, gate)
+        except RateLimited:
+            if gate.known is None:
+                raise
+            return gate.known, "it could not be had a moment ago"
+        except LimitExceeded as error:
+            status = 404 if error.code == "redirect_too_many" else None  # RFC 9309, 2.3.1.2: may count as unavailable
+            entry, cause = _entry(status, b"", {}, failures), error.detail
+        except StepError as error:
+            if not gate.sent and error.code.startswith(_OF_THE_HOST):
+                raise
+            entry, cause = _entry(None, b"", {}, failures), error.detail
+        else:
+            rest = _rest(fetched)
+            entry = _entry(fetched.status, fetched.body, dict(fetched.headers), failures)
+            cause = f"HTTP {fetched.status}"
+        web.robots.keep(url.origin, entry)
+    finally:
+        gate.free()
+    if rest is not None:
+        web.slots.penalise(*rest)
     return entry, cause
+
+
+def _rest(fetched: Fetched) -> tuple[str, float] | None:
+    """Return the site that asks for a rest, and how long it is given; None when it asks for none."""
+    asked_s = retry_after_s(fetched.headers)
+    if not asked_s or fetched.status not in (429, 503):
+        return None
+    return site_key(fetched.url.host), min(asked_s, MAX_REST_S)
 
 
 def _entry(status: int | None, body: bytes, headers: dict[str, str], failures: int) -> RobotsEntry:

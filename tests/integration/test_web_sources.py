@@ -2,7 +2,7 @@
 
 import gzip
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -13,6 +13,7 @@ from services.fetcher.net.messages import Fetch as FetchFunction
 from services.fetcher.net.messages import Fetched, FetchRequest, Gate
 from services.fetcher.search.contract import Account, Provider
 from services.fetcher.search.searxng import SearXNG
+from services.fetcher.visits import robots_rules
 from services.fetcher.web import WayOut, fetch
 from shared.contracts.evidence import Fetch, Source
 from shared.contracts.plan import Plan, PlannedSection, Question, SearchTask
@@ -24,10 +25,11 @@ from shared.domain.errors import Invalid, Permanent, RateLimited, StepError, Tra
 from shared.domain.ids import LOCAL_OWNER, RunId, StepId
 from shared.domain.selection import GIVEN
 from shared.domain.states import StepKind
-from shared.domain.urls import Url
+from shared.domain.urls import Url, parse_url
 from shared.guards.addresses import Allowance, parse_networks
 from shared.ports.gateway import PlanEdit
 from shared.ports.ledger import Lease, Outcome
+from shared.ports.sites import RobotsEntry, Taken, Visitor
 from tests.support.searxng import FakeSearXNG
 from tests.support.site import Handler, Reply, Site, running_site
 from tests.support.stage import Stage
@@ -200,6 +202,34 @@ def test_robots_are_asked_once_for_all_runs(world: World) -> None:
         world.read(world.site.answer(HOST, path, PAGE))
         world.stage.rows("update sites set next_start = clock_timestamp() returning 1")
     assert world.site.paths(HOST).count("/robots.txt") == 1
+
+
+def test_robots_kept_while_a_visitor_waited_are_not_asked_again(world: World) -> None:
+    """Whoever looked before the answer was kept looks again with the slot in hand, and sends nothing."""
+    page = world.site.answer(HOST, "/basin", PAGE)
+    robots = PostgresRobots(world.stage.transactions)
+    robots.keep(parse_url(page).origin, RobotsEntry(200, b"User-agent: *\nDisallow: /basin", 3600.0))
+    web = replace(world.deps().web, robots=LateLook(robots))
+    rules = robots_rules(web, parse_url(page), Visitor("stp_1", "token"))
+    assert not rules.allows(parse_url(page))
+    assert world.site.paths(HOST) == []
+    assert isinstance(web.slots.take(HOST, Visitor("stp_2", "token"), delay_s=0, hold_s=1), Taken)
+
+
+class LateLook:
+    """A cache whose first look comes too early for what is in it by now."""
+
+    def __init__(self, robots: PostgresRobots) -> None:
+        self._robots, self._looks = robots, 0
+
+    def find(self, origin: str) -> RobotsEntry | None:
+        """Find nothing at first."""
+        self._looks += 1
+        return self._robots.find(origin) if self._looks > 1 else None
+
+    def keep(self, origin: str, entry: RobotsEntry) -> None:
+        """Keep an entry."""
+        self._robots.keep(origin, entry)
 
 
 def test_robots_that_cannot_be_had_forbid_everything(world: World) -> None:
