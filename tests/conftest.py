@@ -11,7 +11,9 @@ from shared.db.engine import Transactions, open_engine
 from shared.db.migrate import migrate
 from tests.support.servers import fresh_database, postgres_server, valkey_server
 
-settings.register_profile("leadline", deadline=None)  # no test depends on timing
+# No test depends on timing, nor on luck: the same examples each time. New ones: `--hypothesis-profile explore`.
+settings.register_profile("leadline", deadline=None, derandomize=True)
+settings.register_profile("explore", deadline=None, max_examples=1000, print_blob=True)
 settings.load_profile("leadline")
 
 CORPORA = Path(__file__).parents[1] / "evals" / "corpora"
