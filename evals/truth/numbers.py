@@ -13,17 +13,15 @@ from collections import Counter
 from collections.abc import Iterator
 
 from evals.truth.perturb import changed
-from evals.truth.sets import DATA, need, pairs, rows, save, table
+from evals.truth.sets import need, rows, save, table
+from evals.truth.texts import excerpts
 from services.synthesizer.gate.numbers import check_numbers
 from services.synthesizer.inspect import inspect_claims
 from shared.contracts.report import Statement
 from shared.domain.numbers import quantities
-from shared.domain.segments import segment
-from shared.domain.text import clean
 
 SEED = 7
 STATEMENTS = 2_000
-AROUND = 2
 _NUMBER = re.compile(r"\d[\d.,]*")
 
 
@@ -50,28 +48,11 @@ def labelled() -> dict[str, float]:
     return {name: total[name] / total["pairs"] for name in ("ours", "literal", "a passes", "b refused")}
 
 
-def _texts() -> Iterator[str]:
-    truth = DATA / "html" / "aeb" / "ground-truth.json"
-    if truth.exists():
-        for page in json.loads(truth.read_text(encoding="utf-8")).values():
-            yield clean(page["articleBody"])
-    for pair in pairs():
-        yield clean(pair.evidence[:4_000])
-
-
-def sentences() -> list[tuple[str, str]]:
-    """Return sentences with a figure, each with its excerpt, every sentence once; the pages come first."""
-    found: dict[str, str] = {}
-    for text in _texts():
-        spans = segment(text)
-        for place, span in enumerate(spans):
-            sentence = text[span.start : span.end]
-            if len(sentence) > 30 and any(c.isdigit() for c in sentence) and quantities(sentence):
-                first, last = spans[max(0, place - AROUND)], spans[min(len(spans) - 1, place + AROUND)]
-                found.setdefault(sentence, text[first.start : last.end])
-        if len(found) > 2 * STATEMENTS:
-            break
-    return list(found.items())
+def sentences() -> Iterator[tuple[str, str]]:
+    """Yield sentences with a figure, each with its excerpt."""
+    for sentence, excerpt in excerpts():
+        if any(c.isdigit() for c in sentence) and quantities(sentence):
+            yield sentence, excerpt
 
 
 def _refused(sentence: str, excerpt: str) -> bool:

@@ -83,6 +83,7 @@ def _reasons(seen: Assessment) -> Iterator[str]:
         yield "it denies something that the nearest sentences do not deny"
     if seen.turned.opposed:
         yield "the nearest sentences say the opposite of one of its words"
+    yield from seen.turns
     if seen.turned.least < LEAST:
         yield "the evidence holds too few of the words of one of its clauses"
     if seen.score < EMIT:

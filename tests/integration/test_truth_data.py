@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from evals.truth import numbers, retrieval
+from evals.truth import numbers, retrieval, turned
 from evals.truth.measures import balanced, rate
 from evals.truth.sets import DATA, pairs
 from evals.truth.train_support import REPORT_LIKE
@@ -35,6 +35,18 @@ def test_a_changed_figure_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found["statements"] == 400
     assert float(str(found["caught"])) >= 0.99
     assert float(str(found["refused_unchanged"])) <= 0.01
+
+
+@needs_data
+def test_a_statement_turned_by_one_word_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nearly all sentences that keep their words and say something else stay out of a report, whatever the turn."""
+    monkeypatch.setattr(turned, "STATEMENTS", 60)
+    made, caught = Counter[str](), Counter[str]()
+    for kind, text, _, excerpt in turned.turned():
+        made[kind] += 1
+        caught[kind] += not assess(text, (excerpt,)).emitted
+    assert made.keys() == turned.TURNS.keys()
+    assert all(caught[kind] >= 0.85 * count for kind, count in made.items()), caught
 
 
 @needs_data

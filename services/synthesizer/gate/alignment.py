@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from math import exp
 
 from services.synthesizer.gate import weights
-from services.synthesizer.gate.features import Checked, Turned, features, named_terms, sentences_of
+from services.synthesizer.gate.features import MAX_EVIDENCE_CHARS, Checked, Turned, features, named_terms, sentences_of
 from services.synthesizer.gate.figures import Unmet, unmet_figures
 from services.synthesizer.gate.lines import sentence_lines
 from services.synthesizer.gate.names import missing_names, proper_names
+from services.synthesizer.gate.turns import turns
 from shared.domain.numbers import is_pronoun, quantities
 from shared.domain.text import content_terms
 
@@ -41,17 +42,17 @@ class Assessment:
     figures: int
     unmet: tuple[Unmet, ...]
     missing: tuple[str, ...]
-
-    @property
-    def score(self) -> float:
-        """The chance, 0 to 1, that people would call the statement supported."""
-        return score_of(self.features)
+    score: float
+    """The chance, 0 to 1, that people would call the statement supported."""
+    turns: tuple[str, ...]
+    """What the statement turns; looked at from `HALF` on, since below it nothing is emitted anyway."""
 
     @property
     def clean(self) -> bool:
-        """Whether nothing forbids that the statement is emitted: a figure, a name, a denial, an opposite, a clause."""
+        """Whether nothing forbids that the statement is emitted: a figure, a name, an opposite, a clause, a turn."""
         turned = self.turned
-        return not (self.unmet or self.missing or turned.denies or turned.opposed) and turned.least >= LEAST
+        against = self.unmet or self.missing or turned.denies or turned.opposed or self.turns
+        return not against and turned.least >= LEAST
 
     @property
     def emitted(self) -> bool:
@@ -70,8 +71,11 @@ def assess(statement: str, spans: Sequence[str], question: str | None = None, as
     missing = missing_names(statement, spans) if names else ()
     terms = named_terms([*names, *(q.text for q in figures)])
     checked = Checked(len(figures), len(unmet), len(names), len(missing), terms)
-    found, turned = features(statement, sentences_of("\n".join(spans)), checked, answers=bool(question))
-    return Assessment(found, turned, len(figures), unmet, missing)
+    evidence = "\n".join(spans)[:MAX_EVIDENCE_CHARS]
+    found, turned = features(statement, sentences_of(evidence), checked, answers=bool(question))
+    score = score_of(found)
+    against = turns(statement, evidence) if score >= HALF else ()
+    return Assessment(found, turned, len(figures), unmet, missing, score, against)
 
 
 def score_of(found: Mapping[str, float]) -> float:

@@ -2,7 +2,8 @@
 
 Words are search terms (`shared.domain.text`): folded, stemmed, stop words left out. Everything is counted in one pass
 over the evidence, and nothing depends on chance or order. Tried and left out, because no labelled set lost a point
-without them: the order of words, the worst clause, quantifiers, hedges, and how much of the sentence is not used.
+without them: the order of words, the worst clause, quantifiers, hedges, and how much of the sentence is not used. What
+those catch is in `turns`, which forbids and does not weigh.
 """
 
 from collections.abc import Iterable, Sequence
@@ -66,8 +67,7 @@ class Turned:
 
 
 def sentences_of(evidence: str) -> tuple[Sentence, ...]:
-    """Split evidence into sentences with their terms."""
-    evidence = evidence[:MAX_EVIDENCE_CHARS]
+    """Split evidence, of `MAX_EVIDENCE_CHARS` at most, into sentences with their terms."""
     found = []
     for span in segment(evidence):
         text = evidence[span.start : span.end]

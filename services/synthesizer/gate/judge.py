@@ -89,7 +89,7 @@ def _aligned(statement: Statement, row: VerdictRow, excerpts: Sequence[str]) -> 
     """Return the row of a statement in other words than its excerpts, by how it aligns with them."""
     seen = assess(statement.text, excerpts)
     verdict: Verdict = "supported" if seen.emitted else "partially_supported" if seen.score >= HALF else "unsupported"
-    said = f"it aligns with the cited excerpts by {seen.score:.2f}, and {EMIT} and no denial or opposite is needed"
+    said = f"it aligns with the cited excerpts by {seen.score:.2f}, and {EMIT} and no turn is needed"
     changes = {
         "verdict": verdict,
         "checks": {**row.checks, "support": _OUTCOMES[verdict]},

@@ -1,7 +1,7 @@
 """The weights of the alignment score, written by ``python -m evals.truth.train_support --write``."""
 
-VERSION = "2"
-EMIT = 0.803
+VERSION = "3"
+EMIT = 0.799
 BIAS = 0.116467
 WEIGHTS: tuple[tuple[str, float, float, float], ...] = (
     ("recall_weighted", 0.571797, 0.273581, 0.094976),

@@ -11,6 +11,36 @@ CLAUSE_BREAK = re.compile(
     r"[,;:()\n]|\b(?:and|but|which|who|that|while|because|although|where|when|with|including|such as|as well as)\b",
     re.IGNORECASE,
 )
+TURN_BREAK = re.compile(
+    r"[,;:()\n]|\b(?:and|but|which|who|while|because|although|where|when|with|including|such as|as well as)\b",
+    re.IGNORECASE,
+)
+"""Clauses as `turns` compares them: what is said and that it is said stay together."""
+
+POSSIBLE = re.compile(
+    r"\b(?:may|might|could|possibly|perhaps|maybe|probably|likely|potentially|reportedly|allegedly|apparently|"
+    r"presumably|suggest(?:s|ed|ing)?)\b",
+    re.IGNORECASE,
+)
+HEDGE = re.compile(
+    POSSIBLE.pattern + r"|\b(?:can|would|should|possible|probable|unlikely|potential|reported|alleges?|alleged|"
+    r"indicat\w+|seem(?:s|ed)?|appear(?:s|ed)?|expect(?:s|ed)?|plan(?:s|ned)?|propos(?:es?|ed)|hop(?:es?|ed)|"
+    r"aim(?:s|ed)?|believ(?:es?|ed)|estimat\w+|hypothes\w+|predict(?:s|ed)?|claim(?:s|ed)?|if|unless|whether)\b",
+    re.IGNORECASE,
+)
+"""What may stand in place of a word of `POSSIBLE`."""
+
+WHOLE = re.compile(
+    r"\b(?:all|every|everyone|everything|everybody|each|always|entire|entirely|invariably|completely|wholly)\b",
+    re.IGNORECASE,
+)
+UNIVERSAL = re.compile(
+    WHOLE.pattern + r"|\b(?:whole|fully|only|both|any|without exception|no|none|never)\b", re.IGNORECASE
+)
+"""What may stand in place of a word of `WHOLE`."""
+
+PASSIVE = re.compile(r"\bby\b", re.IGNORECASE)
+
 _OPPOSITES = (
     "increase decrease,increase decline,increase reduce,increase fall,increase lower,rise fall,rise drop,"
     "rise decline,higher lower,high low,more less,more fewer,large small,larger smaller,big small,before after,"

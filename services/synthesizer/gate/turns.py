@@ -1,0 +1,97 @@
+"""Turns: a statement that has the words of its evidence and says something else by one of them.
+
+Clauses of the statement are laid beside those clauses of the evidence that share most words with them, and so is a
+whole sentence that is nearly one of the evidence. A denial on one side only, a possibility told as a fact, a part made
+a whole, and words that have changed places forbid that the statement is emitted. English only. What each rule catches
+and costs: ``python -m evals.truth.turned``.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from services.synthesizer.gate.wordlists import DENIAL, HEDGE, PASSIVE, POSSIBLE, TURN_BREAK, UNIVERSAL, WHOLE
+from shared.domain.segments import segment
+from shared.domain.text import content_terms
+
+SHARED = 0.6
+"""Which part of its words a clause shares with the clause that it is laid beside, at least."""
+
+ALIKE = 0.8
+"""From which part of common words on a sentence is taken for one of the evidence, changed or cut short."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A clause or sentence and its content terms."""
+
+    text: str
+    words: frozenset[str]
+
+
+def turns(statement: str, evidence: str) -> tuple[str, ...]:
+    """Return what the statement turns, each as a sentence's end; nothing for one that only says less or otherwise."""
+    there = [piece for s in segment(evidence) if (piece := _sentence(evidence[s.start : s.end])).words]
+    clauses = [clause for piece in there for clause in _clauses(piece.text, 1)]
+    found: dict[str, None] = {}
+    for place in segment(statement):
+        here = _sentence(statement[place.start : place.end])
+        for one, other in _aligned(here, clauses):
+            found.update(dict.fromkeys(_turned(one.text, other.text)))
+        nearest = max(there, key=lambda piece: len(piece.words & here.words), default=None)
+        if nearest is None:
+            continue
+        shared = len(here.words & nearest.words)
+        if shared >= ALIKE * len(here.words | nearest.words):
+            found.update(dict.fromkeys(_turned(here.text, nearest.text)))
+        words = _exchanged(here.text, nearest.text) if shared >= ALIKE * len(here.words) else None
+        if words:
+            found[f"“{words[0]}” and “{words[1]}” stand the other way round in the evidence"] = None
+    return tuple(found)
+
+
+def _sentence(text: str) -> _Piece:
+    return _Piece(text, frozenset(content_terms(text)))
+
+
+def _clauses(text: str, least: int) -> Iterator[_Piece]:
+    for part in TURN_BREAK.split(text):
+        piece = _sentence(part)
+        if len(piece.words) >= least:
+            yield piece
+
+
+def _aligned(here: _Piece, clauses: Sequence[_Piece]) -> Iterator[tuple[_Piece, _Piece]]:
+    """Yield each clause of a sentence with the clause of the evidence that shares most with it, the shortest first."""
+    for clause in _clauses(here.text, 2):
+        best = max(clauses, key=lambda c: (len(c.words & clause.words), -len(c.words)), default=None)
+        if best is not None and len(best.words & clause.words) >= max(2, SHARED * len(clause.words)):
+            yield clause, best
+
+
+def _turned(here: str, there: str) -> Iterator[str]:
+    """Yield how one wording turns another that has its words."""
+    if _count(DENIAL, here) != _count(DENIAL, there):
+        yield "one of them denies what the other says"
+    if _count(POSSIBLE, there) > _count(HEDGE, here):
+        yield "it tells as a fact what the evidence calls possible"
+    if _count(WHOLE, here) > _count(UNIVERSAL, there):
+        yield "it tells of all or always what the evidence tells of some or sometimes"
+
+
+def _count(pattern: re.Pattern[str], text: str) -> int:
+    return sum(1 for _ in pattern.finditer(text))
+
+
+def _exchanged(here: str, there: str) -> tuple[str, str] | None:
+    """Return two words that have changed places around the same words, unless one of the wordings is passive."""
+    if (PASSIVE.search(here) is None) != (PASSIVE.search(there) is None):
+        return None
+    one, other = content_terms(here), content_terms(there)
+    places = {term: place for place, term in enumerate(other)}
+    for i, first in enumerate(one):
+        for j in range(i + 2, len(one)):
+            k, n = places.get(one[j], -1), places.get(first, -1)
+            if 0 <= k < n - 1 and (one[i + 1], one[j - 1]) == (other[k + 1], other[n - 1]):
+                return first, one[j]
+    return None
