@@ -91,6 +91,14 @@ def test_a_citation_that_a_figure_needs_is_not_removed() -> None:
     assert row.evidence_ids == ("ev_depth", "ev_rain")
 
 
+def test_what_a_statement_turns_stays_out_whatever_a_model_says() -> None:
+    """A model that takes a denied sentence for supported does not bring it into the report."""
+    turned = make_statement("st_5", "The dredger was never the Perpetua.", ["ev_ship"])
+    [row] = verify(ToldModel(lambda _: verdicts((1, "supported", [1]))), turned).rows
+    assert (row.verdict, row.emitted, row.checks["support"]) == ("unsupported", False, "fail")
+    assert row.reasons == ("one of them denies what the other says",)
+
+
 @pytest.mark.parametrize("verdict", ["partially_supported", "unsupported"])
 def test_less_than_support_is_dropped(verdict: str) -> None:
     """Nothing is softened: the sentence does not stand, and the record says why."""

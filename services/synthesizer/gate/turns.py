@@ -7,9 +7,10 @@ and costs: ``python -m evals.truth.turned``.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from services.synthesizer.gate.context import Check
 from services.synthesizer.gate.wordlists import DENIAL, HEDGE, PASSIVE, POSSIBLE, TURN_BREAK, UNIVERSAL, WHOLE
 from shared.domain.segments import segment
 from shared.domain.text import content_terms
@@ -29,6 +30,12 @@ class _Piece:
     words: frozenset[str]
 
 
+def check_turns(statement: str, excerpts: Iterable[str]) -> Check:
+    """Refuse a statement that turns what its excerpts say, whatever a model thinks of it."""
+    found = turns(statement, "\n".join(excerpts))
+    return Check("fail", found) if found else Check("pass")
+
+
 def turns(statement: str, evidence: str) -> tuple[str, ...]:
     """Return what the statement turns, each as a sentence's end; nothing for one that only says less or otherwise."""
     there = [piece for s in segment(evidence) if (piece := _sentence(evidence[s.start : s.end])).words]
@@ -36,8 +43,9 @@ def turns(statement: str, evidence: str) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for place in segment(statement):
         here = _sentence(statement[place.start : place.end])
-        for one, other in _aligned(here, clauses):
-            found.update(dict.fromkeys(_turned(one.text, other.text)))
+        for one, others in _aligned(here, clauses):
+            told = [set(_turned(one.text, other.text)) for other in others]
+            found.update(dict.fromkeys(sorted(set.intersection(*told))))
         nearest = max(there, key=lambda piece: len(piece.words & here.words), default=None)
         if nearest is None:
             continue
@@ -61,12 +69,13 @@ def _clauses(text: str, least: int) -> Iterator[_Piece]:
             yield piece
 
 
-def _aligned(here: _Piece, clauses: Sequence[_Piece]) -> Iterator[tuple[_Piece, _Piece]]:
-    """Yield each clause of a sentence with the clause of the evidence that shares most with it, the shortest first."""
+def _aligned(here: _Piece, clauses: Sequence[_Piece]) -> Iterator[tuple[_Piece, list[_Piece]]]:
+    """Yield each clause of a sentence with the clauses of the evidence that share most with it: one may bear it out."""
     for clause in _clauses(here.text, 2):
-        best = max(clauses, key=lambda c: (len(c.words & clause.words), -len(c.words)), default=None)
-        if best is not None and len(best.words & clause.words) >= max(2, SHARED * len(clause.words)):
-            yield clause, best
+        shared = [len(c.words & clause.words) for c in clauses]
+        most = max(shared, default=0)
+        if most >= max(2, SHARED * len(clause.words)):
+            yield clause, [c for c, count in zip(clauses, shared, strict=True) if count == most]
 
 
 def _turned(here: str, there: str) -> Iterator[str]:

@@ -1,10 +1,14 @@
-"""What a model's verdict makes of a row that the mechanical gate left open. Where the gate refuses, it is final."""
+"""What a model's verdict makes of a row that the mechanical gate left open. Where the gate refuses, it is final.
+
+What a finding turns is looked at last, in the excerpts that the model named: no model makes "most" into "all".
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from services.synthesizer.gate.context import CheckOutcome, GateContext
 from services.synthesizer.gate.numbers import check_numbers
+from services.synthesizer.gate.turns import check_turns
 from services.synthesizer.prompts.shorten import Shortened
 from services.synthesizer.prompts.verify import SentenceVerdict
 from shared.contracts.report import Statement, VerdictRow
@@ -107,6 +111,10 @@ def _row(
     whole = bool(case.evidence_ids) or case.statement.derived is not None
     if not kept or whole or not check_numbers(case.statement, cited).passed:
         kept = case.spans
+    if verdict.verdict == "supported" and not whole:
+        turned = check_turns(case.statement.text, (context.evidence[i].excerpt for i in kept))
+        if not turned.passed:
+            return _changed(case.row, "unsupported", kept, verifier, turned.reasons)
     return _changed(case.row, verdict.verdict, kept, verifier, _REASONS[verdict.verdict])
 
 
