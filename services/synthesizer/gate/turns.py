@@ -43,19 +43,28 @@ def turns(statement: str, evidence: str) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for place in segment(statement):
         here = _sentence(statement[place.start : place.end])
-        for one, others in _aligned(here, clauses):
-            told = [set(_turned(one.text, other.text)) for other in others]
-            found.update(dict.fromkeys(sorted(set.intersection(*told))))
+        found.update(dict.fromkeys(_in_clauses(here, clauses)))
         nearest = max(there, key=lambda piece: len(piece.words & here.words), default=None)
-        if nearest is None:
-            continue
-        shared = len(here.words & nearest.words)
-        if shared >= ALIKE * len(here.words | nearest.words):
-            found.update(dict.fromkeys(_turned(here.text, nearest.text)))
-        words = _exchanged(here.text, nearest.text) if shared >= ALIKE * len(here.words) else None
-        if words:
-            found[f"“{words[0]}” and “{words[1]}” stand the other way round in the evidence"] = None
+        if nearest is not None:
+            found.update(dict.fromkeys(_as_a_whole(here, nearest)))
     return tuple(found)
+
+
+def _in_clauses(here: _Piece, clauses: Sequence[_Piece]) -> Iterator[str]:
+    """Yield what a sentence turns in each clause; of clauses that are equally near, one may bear it out."""
+    for one, others in _aligned(here, clauses):
+        told = [set(_turned(one.text, other.text)) for other in others]
+        yield from sorted(set.intersection(*told))
+
+
+def _as_a_whole(here: _Piece, nearest: _Piece) -> Iterator[str]:
+    """Yield what a sentence turns that is nearly one of the evidence, changed or cut short."""
+    shared = len(here.words & nearest.words)
+    if shared >= ALIKE * len(here.words | nearest.words):
+        yield from _turned(here.text, nearest.text)
+    words = _exchanged(here.text, nearest.text) if shared >= ALIKE * len(here.words) else None
+    if words:
+        yield f"“{words[0]}” and “{words[1]}” stand the other way round in the evidence"
 
 
 def _sentence(text: str) -> _Piece:
@@ -70,7 +79,7 @@ def _clauses(text: str, least: int) -> Iterator[_Piece]:
 
 
 def _aligned(here: _Piece, clauses: Sequence[_Piece]) -> Iterator[tuple[_Piece, list[_Piece]]]:
-    """Yield each clause of a sentence with the clauses of the evidence that share most with it: one may bear it out."""
+    """Yield each clause of a sentence with the clauses of the evidence that share most with it."""
     for clause in _clauses(here.text, 2):
         shared = [len(c.words & clause.words) for c in clauses]
         most = max(shared, default=0)

@@ -111,11 +111,15 @@ def _row(
     whole = bool(case.evidence_ids) or case.statement.derived is not None
     if not kept or whole or not check_numbers(case.statement, cited).passed:
         kept = case.spans
-    if verdict.verdict == "supported" and not whole:
-        turned = check_turns(case.statement.text, (context.evidence[i].excerpt for i in kept))
-        if not turned.passed:
-            return _changed(case.row, "unsupported", kept, verifier, turned.reasons)
-    return _changed(case.row, verdict.verdict, kept, verifier, _REASONS[verdict.verdict])
+    told, reasons = verdict.verdict, _REASONS[verdict.verdict]
+    turned = () if whole else _turns(case.statement, kept, context)
+    if told == "supported" and turned:
+        told, reasons = "unsupported", turned
+    return _changed(case.row, told, kept, verifier, reasons)
+
+
+def _turns(statement: Statement, cited: Sequence[str], context: GateContext) -> tuple[str, ...]:
+    return check_turns(statement.text, (context.evidence[i].excerpt for i in cited)).reasons
 
 
 def _changed(
