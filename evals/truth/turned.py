@@ -1,7 +1,8 @@
 """Turned statements: ``python -m evals.truth.turned`` changes what a sentence says and not what it talks about.
 
 Sentences of real pages and passages, each with the sentences around it as its excerpt, are turned by one word: "most"
-into "all", "may" into "will", a denial put in or taken out, two names exchanged. "Caught" means that the gate would
+into "all", "may" into "will", a denial put in or taken out, two names exchanged or
+one replaced. "Caught" means that the gate would
 not emit the turned sentence. What the checks cost is counted on the labelled sets: how many statements that people
 call supported are emitted with them, and how many without.
 """
@@ -22,14 +23,15 @@ SEED = 11
 STATEMENTS = 400
 """Of each kind."""
 
-Turn = Callable[[str, random.Random], str | None]
+Turn = Callable[[str, str, random.Random], str | None]
+"""Makes another sentence of one and its excerpt, or nothing."""
 
 
 def _word(pattern: str, others: dict[str, str]) -> Turn:
     """Return a turn that puts another word in the place of one that the pattern finds."""
     wanted = re.compile(rf"\b(?:{pattern})\b")
 
-    def turn(text: str, rng: random.Random) -> str | None:
+    def turn(text: str, _: str, rng: random.Random) -> str | None:
         found = list(wanted.finditer(text))
         if not found:
             return None
@@ -45,13 +47,13 @@ _SURE = {"may": "will", "might": "will", "could": "will", "suggests": "shows", "
 _SAID = {"is": "is not", "was": "was not", "are": "are not", "were": "were not", "has been": "has never been"}
 
 
-def _undenied(text: str, rng: random.Random) -> str | None:
+def _undenied(text: str, _: str, rng: random.Random) -> str | None:
     found = list(re.finditer(r" not(?= )| never(?= )", text))
     one = rng.choice(found) if found else None
     return text[: one.start()] + text[one.end() :] if one else None
 
 
-def _exchanged(text: str, rng: random.Random) -> str | None:
+def _exchanged(text: str, _: str, rng: random.Random) -> str | None:
     """Exchange two names of one word each with a word between them that says something: no two of one list."""
     places = {n: m for n in proper_names(text) if n.isalpha() and (m := _alone(n, text)) is not None}
     options = [(a, b) for a in places for b in places if _says(text[places[a].end() : max(places[b].start(), 0)])]
@@ -59,6 +61,14 @@ def _exchanged(text: str, rng: random.Random) -> str | None:
         return None
     a, b = rng.choice(options)
     return re.sub(rf"\b(?:{a}|{b})\b", lambda m: b if m.group() == a else a, text)
+
+
+def _replaced(text: str, excerpt: str, rng: random.Random) -> str | None:
+    """Put a name from the sentences around in the place of a name."""
+    rest = excerpt.replace(text, " ")
+    here = [n for n in proper_names(text) if n.isalpha() and _alone(n, text)]
+    there = [n for n in dict.fromkeys(proper_names(rest)) if n.isalpha() and n not in text and _alone(n, rest)]
+    return re.sub(rf"\b{rng.choice(here)}\b", rng.choice(there), text) if here and there else None
 
 
 def _alone(name: str, text: str) -> re.Match[str] | None:
@@ -79,6 +89,7 @@ TURNS: dict[str, Turn] = {
     "denial put in": _word("|".join(_SAID), _SAID),
     "denial taken out": _undenied,
     "names exchanged": _exchanged,
+    "name of a neighbour": _replaced,
 }
 
 
@@ -87,7 +98,7 @@ def turned() -> Iterator[tuple[str, str, str, str]]:
     rng, made = random.Random(SEED), Counter[str]()
     for sentence, excerpt in excerpts():
         for kind, turn in TURNS.items():
-            new = turn(sentence, rng) if made[kind] < STATEMENTS else None
+            new = turn(sentence, excerpt, rng) if made[kind] < STATEMENTS else None
             if new is not None:
                 made[kind] += 1
                 yield kind, new, sentence, excerpt

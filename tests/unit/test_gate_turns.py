@@ -34,6 +34,11 @@ WHOLE = "it tells of all or always what the evidence tells of some or sometimes"
             "Harlan bought Norvik in 2019.",
             "“norvik” and “harlan” stand the other way round in the evidence",
         ),
+        (
+            "The Hollin dredged the basin in 2021.",
+            "The Perpetua dredged the basin in 2021. The Hollin carried the silt to sea.",
+            "it says of “hollin” what the evidence says of “perpetua”",
+        ),
     ],
 )
 def test_a_turned_statement_is_told_and_not_emitted(statement: str, evidence: str, told: str) -> None:
@@ -53,6 +58,8 @@ def test_a_turned_statement_is_told_and_not_emitted(statement: str, evidence: st
         ("Norvik was bought by Harlan in 2019.", "Harlan bought Norvik in 2019."),
         ("Iran, Russia and Syria met in Sochi.", "Syria, Iran and Russia met in Sochi."),
         ("In 2019 Harlan bought the northern quay.", "Harlan bought the northern quay in 2019."),
+        ("Norvik bought the northern quay.", "Norvik is a shipping line. It bought the northern quay."),
+        ("Harlan and Norvik bid for the quay.", "Harlan bid for the quay. So did Norvik."),
         ("The lock never opens at night.", "At night the lock does not open."),
         ("", "The lock opens."),
         ("The lock opens.", ""),

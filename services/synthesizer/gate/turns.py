@@ -2,8 +2,8 @@
 
 Clauses of the statement are laid beside those clauses of the evidence that share most words with them, and so is a
 whole sentence that is nearly one of the evidence. A denial on one side only, a possibility told as a fact, a part made
-a whole, and words that have changed places forbid that the statement is emitted. English only. What each rule catches
-and costs: ``python -m evals.truth.turned``.
+a whole, words that have changed places, and a name in the place of another forbid that the statement is emitted. The
+lists of words are English. What the rules catch and cost: ``python -m evals.truth.turned``.
 """
 
 import re
@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from services.synthesizer.gate.context import Check
+from services.synthesizer.gate.names import proper_names
 from services.synthesizer.gate.wordlists import DENIAL, HEDGE, PASSIVE, POSSIBLE, TURN_BREAK, UNIVERSAL, WHOLE
 from shared.domain.segments import segment
 from shared.domain.text import content_terms
@@ -20,6 +21,10 @@ SHARED = 0.6
 
 ALIKE = 0.8
 """From which part of common words on a sentence is taken for one of the evidence, changed or cut short."""
+
+
+HALF = 0.5
+"""Which part of its words a sentence shares with the sentence whose names it is compared with, at least."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +70,9 @@ def _as_a_whole(here: _Piece, nearest: _Piece) -> Iterator[str]:
     words = _exchanged(here.text, nearest.text) if shared >= ALIKE * len(here.words) else None
     if words:
         yield f"“{words[0]}” and “{words[1]}” stand the other way round in the evidence"
+    names = _replaced(here, nearest) if shared >= HALF * len(here.words) else None
+    if names:
+        yield f"it says of “{names[0]}” what the evidence says of “{names[1]}”"
 
 
 def _sentence(text: str) -> _Piece:
@@ -113,3 +121,27 @@ def _exchanged(here: str, there: str) -> tuple[str, str] | None:
             if 0 <= k < n - 1 and (one[i + 1], one[j - 1]) == (other[k + 1], other[n - 1]):
                 return first, one[j]
     return None
+
+
+def _replaced(here: _Piece, there: _Piece) -> tuple[str, str] | None:
+    """Return a name that stands here beside the word beside which another name stands there that is missing here."""
+    one, other = content_terms(here.text), content_terms(there.text)
+    names, known = _names(here.text) - there.words, _names(there.text) - here.words
+    if not (names and known):
+        return None
+    beside = {(step, word): other[at - step] for step in (-1, 1) for at, word in _inner(other, step)}
+    for step in (-1, 1):
+        for at, word in _inner(one, step):
+            instead = beside.get((step, word))
+            if one[at - step] in names and instead in known:
+                return one[at - step], instead
+    return None
+
+
+def _inner(words: Sequence[str], step: int) -> Iterator[tuple[int, str]]:
+    """Yield the words that have one ``step`` before them, and their places."""
+    return ((at, word) for at, word in enumerate(words) if 0 <= at - step < len(words))
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(term for name in proper_names(text) for term in content_terms(name))
