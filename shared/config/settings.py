@@ -150,6 +150,12 @@ class Settings(BaseSettings):
     model_prices: str | None = Field(
         default=None, description="Prices of models as JSON or a file of it, in US dollars per million tokens."
     )
+    model_patience: float = Field(
+        default=1.0,
+        ge=1,
+        le=10,
+        description="How many times longer than usual a model may take: for one on a small machine.",
+    )
     model_strict: bool = Field(
         default=False, description="Whether an answer of another model than the one asked for is an error."
     )

@@ -31,6 +31,19 @@ KINDS: dict[StepKind, KindSpec] = {
     StepKind.REVERIFY: KindSpec("synthesizer", 180, "verifying", "Checking a report again"),
 }
 
+ASKS_A_MODEL = frozenset(
+    {
+        StepKind.PLAN,
+        StepKind.REVISE_PLAN,
+        StepKind.DECIDE,
+        StepKind.EXTRACT,
+        StepKind.OUTLINE,
+        StepKind.WRITE_SECTION,
+        StepKind.VERIFY,
+    }
+)
+"""Kinds whose steps may ask a model: where models are slow, their deadlines are further off."""
+
 QUEUES: tuple[str, ...] = tuple(dict.fromkeys(spec.queue for spec in KINDS.values()))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from shared.domain.errors import LeadlineError, Transient
 from shared.domain.ids import StepId
-from shared.domain.kinds import KINDS
+from shared.domain.kinds import ASKS_A_MODEL, KINDS
 from shared.domain.states import StepKind
 from shared.ports.ledger import Committed, Lease, Ledger, Outcome
 from shared.ports.observer import UNOBSERVED, Observer
@@ -31,9 +31,9 @@ class Overdue(Transient):
         super().__init__("deadline", f"The step did not end within {deadline_s:.0f} seconds.")
 
 
-def deadline_of(kind: StepKind) -> float:
-    """Return the seconds that one try of a kind may take."""
-    return KINDS[kind].deadline_s
+def deadline_of(kind: StepKind, patience: float = 1.0) -> float:
+    """Return the seconds that one try of a kind may take; ``patience`` multiplies those of kinds that ask a model."""
+    return KINDS[kind].deadline_s * (patience if kind in ASKS_A_MODEL else 1.0)
 
 
 @dataclass(frozen=True, slots=True)

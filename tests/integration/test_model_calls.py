@@ -315,11 +315,12 @@ class CountingProvider:
     """Answers at once and counts; fails as often as it is told to."""
 
     def __init__(self, failures: int = 0) -> None:
-        self.calls, self.failures = 0, failures
+        self.calls, self.failures, self.deadline_s = 0, failures, 0.0
 
     def complete(self, asked: Call) -> Reply:
         """Return the reply to one call."""
         self.calls += 1
+        self.deadline_s = asked.deadline_s
         if self.calls <= self.failures:
             raise Transient("model:unavailable", "Down.")
         return Reply('{"said": "x"}', "stop", TokenUsage(5, 2, 1), "m-1", 0.0)
@@ -330,10 +331,18 @@ def asking(text: str = "Say.") -> ModelRequest[Echo]:
     return ModelRequest(Phase.EXTRACTOR, "You echo.", text, Echo, 50, 10.0)
 
 
-def models(stage: Stage, provider: Any) -> Models:
+def models(stage: Stage, provider: Any, patience: float = 1.0) -> Models:
     """Return models over the book and the receipts of this database."""
     records = Records(stage.receipts, PostgresCallBook(stage.transactions))
-    return Models(provider, dict.fromkeys(Phase, "m"), records)
+    return Models(provider, dict.fromkeys(Phase, "m"), records, patience=patience)
+
+
+@pytest.mark.parametrize("patience", [1.0, 4.0])
+def test_a_slow_model_is_given_a_multiple_of_the_time(stage: Stage, patience: float) -> None:
+    """The call's deadline is the request's, as often as the operator has patience."""
+    provider = CountingProvider()
+    models(stage, provider, patience).of(working(stage)).ask(asking())
+    assert provider.deadline_s == pytest.approx(10 * patience)
 
 
 def test_a_call_with_a_receipt_is_not_made_again(stage: Stage) -> None:

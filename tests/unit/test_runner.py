@@ -10,7 +10,7 @@ from shared.domain.errors import Transient
 from shared.domain.ids import StepId
 from shared.domain.states import StepKind
 from shared.ports.ledger import Lease, Outcome, WakeUp
-from shared.queues.runner import STUCK_EXIT_CODE, Heartbeat, Overdue, Runner
+from shared.queues.runner import STUCK_EXIT_CODE, Heartbeat, Overdue, Runner, deadline_of
 from tests.fakes.ledger import MemoryLedger
 from tests.fakes.materials import make_lease
 
@@ -149,3 +149,10 @@ def test_a_stopping_worker_hands_back_what_runs() -> None:
         release.set()
         thread.join(20)
     assert ledger.of("hand_back") == [(held.step_id, None)]
+
+
+def test_only_kinds_that_ask_a_model_wait_longer_for_a_slow_one() -> None:
+    """A page that hangs is given up as soon as ever."""
+    longer = {kind for kind in StepKind if deadline_of(kind, 3.0) > deadline_of(kind)}
+    assert StepKind.EXTRACT in longer
+    assert not longer & {StepKind.SEARCH, StepKind.READ_SOURCE, StepKind.PARSE, StepKind.ASSEMBLE}

@@ -123,16 +123,38 @@ class Models:
     """Gives each step its model: with its receipts, on its run's account."""
 
     def __init__(
-        self, provider: Completions, names: Mapping[Phase, str], records: Records, *, strict: bool = False
+        self,
+        provider: Completions,
+        names: Mapping[Phase, str],
+        records: Records,
+        *,
+        strict: bool = False,
+        patience: float = 1.0,
     ) -> None:
-        self._provider, self._records, self._strict = provider, records, strict
+        self._provider, self._records, self._strict, self._patience = provider, records, strict, patience
         self._names = Names(dict(names), set())
 
     def of(self, lease: Lease) -> Model:
         """Return the model as the holder of a lease may use it."""
         booked = Booked(self._provider, self._records.book, lease, self._records.observer)
         receipted = Receipted(booked, self._records.receipts, lease)
-        return StructuredModel(Strict(receipted) if self._strict else receipted, self._names)
+        model = StructuredModel(Strict(receipted) if self._strict else receipted, self._names)
+        return model if self._patience == 1 else Patient(model, self._patience)
+
+
+class Patient:
+    """Gives a slow model a multiple of the time that a request sets."""
+
+    def __init__(self, inner: Model, factor: float) -> None:
+        self._inner, self._factor = inner, factor
+
+    def name(self, phase: Phase) -> str:
+        """Return the model's name."""
+        return self._inner.name(phase)
+
+    def ask(self, request: ModelRequest[Answer]) -> ModelAnswer[Answer]:
+        """Return the validated answer."""
+        return self._inner.ask(replace(request, deadline_s=request.deadline_s * self._factor))
 
 
 class NoModel:

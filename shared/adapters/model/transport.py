@@ -12,7 +12,7 @@ MAX_BODY_BYTES = 4_000_000
 MAX_CONNECTIONS = 64
 CONNECT_TIMEOUT_S = 10.0
 WRITE_TIMEOUT_S = 30.0
-LONGEST_CALL_S = 600.0
+LONGEST_CALL_S = 1800.0
 
 TIMEOUTS = httpx2.Timeout(connect=CONNECT_TIMEOUT_S, write=WRITE_TIMEOUT_S, read=LONGEST_CALL_S, pool=LONGEST_CALL_S)
 """The timeouts of the phases of a call; its total deadline is shorter and kept by the caller."""
