@@ -19,12 +19,14 @@ from services.synthesizer.rules.selection import usable
 from services.synthesizer.rules.writing import ROUND_PLACES, SUMMARY, OutlineTask, SectionTask, WritingBrief
 from shared.contracts.events import NewEvent
 from shared.contracts.evidence import Evidence, Source
+from shared.contracts.managed import ToldReport
 from shared.contracts.plan import Plan
 from shared.contracts.report import Statement, VerdictRow
 from shared.domain.dedupe import Signature
-from shared.domain.engines import NO_MODEL
-from shared.domain.errors import Permanent
+from shared.domain.engines import NO_MODEL, is_managed
+from shared.domain.errors import NotFound, Permanent
 from shared.domain.ids import RunId
+from shared.domain.managed import MANAGED_KEY
 from shared.domain.passages import stats_of_texts
 from shared.domain.questions import asked
 from shared.domain.rank import CorpusStats
@@ -141,7 +143,18 @@ def _brief(deps: Deps, lease: Lease, facts: RunFacts) -> WritingBrief:
         depth=facts.request.depth,
         language=facts.request.language,
         as_of=facts.request.as_of,
+        told=told.sentences if (told := _told(deps, facts)) is not None else (),
     )
+
+
+def _told(deps: Deps, facts: RunFacts) -> ToldReport | None:
+    """Return the report of the run's job at a provider, where one has done the research."""
+    if not is_managed(facts.engine):
+        return None
+    try:
+        return ToldReport.model_validate(deps.materials.step_result(facts.run_id, MANAGED_KEY))
+    except NotFound:
+        return ToldReport()  # a limit has ended the run before there was one
 
 
 def _stats(deps: Deps, lease: Lease, facts: RunFacts, sources: Sequence[Source]) -> CorpusStats | None:
@@ -224,6 +237,7 @@ def _material(deps: Deps, lease: Lease, facts: RunFacts, context: GateContext) -
         contradictions=materials.contradictions(lease.run_id),
         searches=len(materials.queries(lease.run_id)),
         usage=asdict(materials.view(lease.run_id).usage),
+        told=_told(deps, facts),
     )
 
 

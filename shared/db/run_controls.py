@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 from shared.contracts.runs import ControlRequest
 from shared.db.engine import Transactions, new_id
 from shared.db.ledger import admit, database_now, lock_run
+from shared.db.managed_jobs import forget_ended
 from shared.db.outbox import Outbox
 from shared.db.progress import end_open_steps, insert_step, pause, progress, set_status
 from shared.db.recording import lose_documents
@@ -95,8 +96,8 @@ class PostgresRunControls:
                 raise StaleVersion(edit.expected_version, run.plan_version)
             policy = edit.policy.settled() if edit.policy is not None else None
             if policy is not None:
-                check_sources(session, owner_id, policy, self._web_search)
-            check_searches(plan, policy or load_policy(session, run.id))
+                check_sources(session, owner_id, policy, run.engine, self._web_search)
+            check_searches(plan, policy or load_policy(session, run.id), run.engine)
             run.plan_version += 1
             body = plan.model_dump(mode="json")
             session.add(PlanRow(run_id=run.id, version=run.plan_version, body=body, by=owner_id))
@@ -129,6 +130,7 @@ class PostgresRunControls:
             found = True
             if run.kind == RunKind.INGEST:
                 lose_documents(session, run_id, "It was not read: the run that was to read it was deleted.")
+            forget_ended(session, run_id)
             session.execute(delete(RunRow).where(RunRow.id == run_id))
 
         self._transactions.run(work)
@@ -214,7 +216,7 @@ def _pause(session: Session, run: RunRow, outbox: Outbox, _: ControlRequest) -> 
 
 def _resume(session: Session, run: RunRow, outbox: Outbox, _: ControlRequest) -> None:
     phase = RunStatus(run.resume_phase or RunStatus.PLANNING)
-    run.resume_phase = None
+    run.resume_phase = run.last_error = None
     set_status(run, outbox, RunStatus.PLANNING if phase is RunStatus.CREATED else phase, "resumed")
     progress(session, run, outbox)
     waiting = select(StepRow).where(

@@ -18,7 +18,7 @@ from shared.db.model_calls import PostgresCallBook, wanted_by
 from shared.db.model_usage import load_booked, load_by_phase
 from shared.domain.errors import BudgetExhausted, Permanent, RateLimited, Transient
 from shared.domain.ids import LOCAL_OWNER, RunId
-from shared.domain.phases import RESEARCH_PHASES, Phase
+from shared.domain.phases import MODEL_PHASES, RESEARCH_PHASES, Phase
 from shared.domain.prices import Price, PriceTable
 from shared.domain.spending import Spend, allowance
 from shared.ports.completions import Call, Message, Reply
@@ -247,7 +247,7 @@ class Try:
 
 TRIES = st.builds(
     Try,
-    phase=st.sampled_from(list(Phase)),
+    phase=st.sampled_from(MODEL_PHASES),
     chars=st.integers(1, 1500),
     most=st.integers(1, 600),
     used_input=st.floats(0, 1.3),

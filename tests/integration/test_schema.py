@@ -5,7 +5,7 @@ from alembic.migration import MigrationContext
 from sqlalchemy import create_engine, text
 
 from shared.db.engine import Transactions
-from shared.db.tables import Base
+from shared.db.job_tables import Base
 
 UNINDEXED = """
 select c.conrelid::regclass || '.' || a.attname

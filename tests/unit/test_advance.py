@@ -26,6 +26,8 @@ def test_a_run_goes_from_question_to_report() -> None:
         StepKind.REVISE_PLAN,
         StepKind.READ_IN_BROWSER,
         StepKind.REVERIFY,
+        StepKind.MANAGED,
+        StepKind.CANCEL_JOB,
     }
 
 

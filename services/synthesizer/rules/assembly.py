@@ -15,6 +15,7 @@ from services.synthesizer.rules.methodology import Course, methodology
 from services.synthesizer.rules.prose import told_answer, told_summary
 from services.synthesizer.rules.selection import published_after, section_questions
 from shared.contracts.evidence import Contradiction, Evidence, Source
+from shared.contracts.managed import ToldReport
 from shared.contracts.plan import Plan
 from shared.contracts.report import (
     Citation,
@@ -62,6 +63,8 @@ class Material:
     contradictions: tuple[Contradiction, ...]
     searches: int
     usage: Mapping[str, Any]
+    told: ToldReport | None = None
+    """The report of a provider's job, where one has done the research."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,6 +238,8 @@ def _gaps(material: Material, findings: Sequence[Statement], evidence: Mapping[s
         yield Gap(question_id=None, description=f"Not read: {source.title or source.url}{why}")
     if len(unreadable) > UNREADABLE_SHOWN:
         yield Gap(question_id=None, description=f"Not read: {len(unreadable) - UNREADABLE_SHOWN} further sources")
+    for address in (material.told.refused if material.told else ())[:UNREADABLE_SHOWN]:
+        yield Gap(question_id=None, description=f"Not read: {address}: the run's rules do not allow this address.")
 
 
 def _course(material: Material) -> Course:
@@ -251,6 +256,8 @@ def _course(material: Material) -> Course:
         published_later=sum(published_after(s.published_at, material.as_of) for s in read),
         undated=sum(s.published_at is None for s in read),
         stop_reason=material.stop_reason,
+        told=len(material.told.sentences) if material.told else None,
+        omitted=material.told.omitted if material.told else 0,
         verifier=" or ".join(verifiers(material.verdicts)) or f"{VERIFIER} {VERIFIER_VERSION}",
     )
 
