@@ -19,8 +19,9 @@ from shared.ports.managed import Mark
 
 MAX_SENTENCES = 200
 MAX_CHARS = 1000
-SHORTEST_TERMS = 3
-"""A sentence of fewer content terms says nothing by itself."""
+SHORTEST_TERMS = 2
+SHORTEST_UNENDED_TERMS = 4
+"""A sentence of fewer content terms says nothing by itself; one without its end is a title or a fragment."""
 
 _LINE = re.compile(r"[^\n]+|\n(?=[^\S\n]*\n)")
 _LEAD = re.compile(r"[^\S\n]*(?:>[^\S\n]*)*(?:(?:[-*+•–]|\d{1,3}[.)])[^\S\n]+)?")
@@ -86,8 +87,13 @@ def _sentences(text: str) -> Iterator[_Sentence]:
         first = line.start() + (lead.end() if lead else 0)
         for span in segment(text[first : line.end()]):
             said = plain(text[first + span.start : first + span.end])
-            if len(content_terms(said)) >= SHORTEST_TERMS:
+            if _says_something(said):
                 yield _Sentence(said, first + span.start, first + span.end, heading, block)
+
+
+def _says_something(sentence: str) -> bool:
+    ended = sentence.rstrip("\"'”’»)]").endswith((".", "!", "?", "。", "！", "？", "…"))
+    return len(content_terms(sentence)) >= (SHORTEST_TERMS if ended else SHORTEST_UNENDED_TERMS)
 
 
 def plain(text: str) -> str:

@@ -202,7 +202,7 @@ def _go_on(managed: Managed, lease: Lease, job: Job, seen: JobSeen) -> NoReturn:
     if job.age_s > LONGEST_JOB_S:
         detail = f"{job.provider} has not ended its job within {LONGEST_JOB_S / 3600:.0f} hours; it is being cancelled."
         raise Permanent(f"{MODEL_REFUSED}job_too_long", detail)
-    so_far = f": {seen.searches} searches so far" if seen.searches else ""
+    so_far = f": {seen.searches} search{'es' * (seen.searches != 1)} so far" if seen.searches else ""
     polls = managed.jobs.seen_running(lease, job.job_id, f"{job.provider} is researching{so_far}.")
     raise PutOff("managed:running", f"{job.provider} is still at it.", poll_delay_s(polls))
 

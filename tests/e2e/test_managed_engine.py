@@ -52,6 +52,11 @@ class World:
             Said("Everybody agrees that the basin was worth the money."),
         ]
 
+    def restart_planner(self) -> None:
+        """Kill the planner as a crash would, and start another."""
+        self.stack.kill("planner")
+        self.stack.start("planner")
+
     def start(self, engine: str, **changes: Any) -> str:
         """Start a run; return its id."""
         return self.api.ask(QUESTION, [], engine=f"managed:{engine}", source_policy={}, **changes)
@@ -97,8 +102,7 @@ def test_a_job_becomes_a_verified_report_although_the_planner_is_killed(world: W
     world.provider.reset(Script(world.report(), looks=2))
     run_id = world.start(engine)
     wait_until(lambda: job_of(world, run_id).get("handle"), "the handle is kept")
-    world.stack.kill("planner")
-    world.stack.start("planner")
+    world.restart_planner()
     run = world.api.finish(run_id, 90)
     assert run["status"] == "completed", (run, world.stack.log("planner")[-3000:])
     assert world.provider.asked["submit"] == 1
@@ -121,3 +125,45 @@ def test_a_job_becomes_a_verified_report_although_the_planner_is_killed(world: W
     assert checked.ok, checked.faults
     messages = [e["message"] for e in world.api.events(run_id) if e["type"] == "progress"]
     assert any("is researching" in message for message in messages), json.dumps(messages)
+
+
+def test_a_planner_killed_during_the_submission_never_submits_again(world: World) -> None:
+    """The provider may have the job, so the run ends with what a person has to do; the answer that comes is lost."""
+    script = Script(world.report(), "held")
+    world.provider.reset(script)
+    run_id = world.start(GOOGLE)
+    wait_until(lambda: world.provider.asked["submit"], "the submission has arrived")
+    world.restart_planner()
+    script.release.set()
+    run = world.api.finish(run_id, 60)
+    assert (run["status"], run["stop_reason"]) == ("failed", "failed:managed")
+    assert "is not submitted again" in run["last_error"]
+    assert (job_of(world, run_id)["state"], world.provider.asked["submit"]) == ("indeterminate", 1)
+
+
+def test_cancelling_a_run_ends_its_job_at_the_provider(world: World) -> None:
+    """The run is over at once; its job is cancelled by a run of its own that anybody may look at."""
+    world.provider.reset(Script(world.report(), looks=1000, looks_to_cancel=2))
+    run_id = world.start(OPENAI)
+    wait_until(lambda: job_of(world, run_id).get("handle"), "the handle is kept")
+    answer = world.api.call("POST", f"/research-runs/{run_id}/actions", json={"action": "cancel"})
+    assert answer.json()["status"] == "cancelled"
+    wait_until(lambda: job_of(world, run_id)["state"] == "cancelled", "the provider has confirmed it")
+    assert world.provider.asked["cancel"] == 1
+    cancelling = world.api.finish(job_of(world, run_id)["cancel_run_id"])
+    assert (cancelling["kind"], cancelling["status"]) == ("cancel_job", "completed")
+    assert world.api.run(run_id)["status"] == "cancelled"
+
+
+def test_what_is_there_is_told_and_the_rest_refused(world: World) -> None:
+    """Both engines are offered with what does their research; a limit on cost without a price is refused."""
+    offers = {e["name"]: e for e in world.api.json("/capabilities")["engines"]}
+    assert offers["managed:google"]["models"] == {"managed": "deep-research-preview-04-2026"}
+    assert offers["managed:openai"]["models"] == {"managed": "o3-deep-research"}
+    for changes, field in (
+        ({"budget": {"cost_usd": 5}}, "budget.cost_usd"),
+        ({"source_policy": {"urls": ["https://port.test/"]}}, "source_policy.urls"),
+    ):
+        body = {"objective": QUESTION, "engine": "managed:google", **changes}
+        answer = world.api.call("POST", "/research-runs", json=body)
+        assert (answer.status_code, answer.json()["field"]) == (422, field)
