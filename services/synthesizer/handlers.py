@@ -16,6 +16,7 @@ from services.synthesizer.rules.gaps import allowed
 from services.synthesizer.rules.independence import changed, with_duplicates
 from services.synthesizer.rules.methodology import counted
 from services.synthesizer.rules.selection import usable
+from services.synthesizer.rules.summaries import new_summary
 from services.synthesizer.rules.writing import ROUND_PLACES, SUMMARY, OutlineTask, SectionTask, WritingBrief
 from shared.contracts.events import NewEvent
 from shared.contracts.evidence import Evidence, Source
@@ -60,10 +61,13 @@ def outline(deps: Deps, lease: Lease) -> Outcome:
     evidence = usable(deps.materials.evidence(lease.run_id), sources, facts.request.as_of)
     number = int(lease.inputs.get("round", 0))
     seen = _seen(deps, lease, number)
-    ranked = [e for e in weighed(_plan(facts), evidence, sources, stats) if e.sha256 not in seen]
-    cards = _engine(deps, lease, facts).outline(OutlineTask(_plan(facts), ranked, sources, stats, facts.request.depth))
-    if number:
-        cards.pop(SUMMARY, None)  # what has been summarised stands
+    ranked = weighed(_plan(facts), evidence, sources, stats)
+    fresh = [e for e in ranked if e.sha256 not in seen]
+    cards = _engine(deps, lease, facts).outline(OutlineTask(_plan(facts), fresh, sources, stats, facts.request.depth))
+    if number and cards.pop(SUMMARY, None) is not None:
+        earlier = [deps.materials.step_result(lease.run_id, f"outline{suffix_of(n)}")["cards"] for n in range(number)]
+        again = new_summary(_plan(facts), [*earlier, cards], ranked)
+        cards |= {SUMMARY: again} if again else {}
     return Outcome(
         summary=f"Outlined {counted(len(cards), 'section')} from {counted(sum(map(len, cards.values())), 'passage')}.",
         result={
