@@ -118,7 +118,7 @@ def _cancelled_on_interrupt(client: LeadlineClient, run_id: str, console: Consol
 def _deliver(client: LeadlineClient, ended: Run, order: Order, console: Console) -> None:
     """Print or write the report and the bundle, or say why there is none."""
     code = code_of(ended.status, ended.stop_reason)
-    if code == FAILED:
+    if code == FAILED or not ended.report_version:
         why = ended.last_error or ended.stop_reason or "no reason is recorded"
         console.say(f"Run {ended.run_id} ended {ended.status}: {why}")
         return

@@ -32,6 +32,7 @@ from shared.domain.errors import Conflict, IllegalAction, Invalid, NotFound, Sta
 from shared.domain.ids import OwnerId, RunId, StepId
 from shared.domain.moves import NewStep
 from shared.domain.states import (
+    PLANNING_STEPS,
     RESEARCH_STEPS,
     SYNTHESIS_STEPS,
     Action,
@@ -253,12 +254,25 @@ def _retry(session: Session, run: RunRow, outbox: Outbox, _: ControlRequest) -> 
     if run.kind != RunKind.RESEARCH:
         _do_again(session, run, outbox)
         return
-    planning = run.resume_phase == RunStatus.PLANNING
+    planning = _failed_planning(session, run) if run.resume_phase == RunStatus.PLANNING else None
     raise_epoch(session, run, outbox, RESEARCH_STEPS | SYNTHESIS_STEPS)
     run.stop_reason = run.last_error = run.resume_phase = None
     set_status(run, outbox, RunStatus.PLANNING if planning else RunStatus.QUEUED, "retried")
-    if planning:
-        insert_step(session, run, outbox, NewStep(StepKind.PLAN, "plan", 0, "plan"))
+    if planning is not None:
+        insert_step(session, run, outbox, planning)
+
+
+def _failed_planning(session: Session, run: RunRow) -> NewStep | None:
+    """Return the step that failed to make the plan, or to revise it as a person asked, to be done anew."""
+    failed = session.scalar(
+        select(StepRow).where(
+            StepRow.run_id == run.id,
+            StepRow.epoch == run.epoch,
+            StepRow.kind.in_(PLANNING_STEPS),
+            StepRow.status == StepStatus.FAILED,
+        )
+    )
+    return NewStep(StepKind(failed.kind), failed.key, 0, failed.subject, failed.inputs) if failed is not None else None
 
 
 def _do_again(session: Session, run: RunRow, outbox: Outbox) -> None:
@@ -282,12 +296,18 @@ def _do_again(session: Session, run: RunRow, outbox: Outbox) -> None:
 
 
 def _increase_budget(session: Session, run: RunRow, outbox: Outbox, control: ControlRequest) -> None:
-    """Raise limits and research on; the report is written anew and becomes a further version."""
+    """Raise limits and research on, or plan where there was no room for that.
+
+    The report is written anew and becomes a further version.
+    """
     limits = raised(load_limits(session, run.id), control.limits or {})
     session.execute(update(RequestRow).where(RequestRow.run_id == run.id).values(limits=asdict(limits)))
+    planning = _failed_planning(session, run)
     raise_epoch(session, run, outbox, RESEARCH_STEPS)
-    run.stop_reason = None
-    set_status(run, outbox, RunStatus.QUEUED, "budget_increased")
+    run.stop_reason = run.last_error = None
+    set_status(run, outbox, RunStatus.PLANNING if planning else RunStatus.QUEUED, "budget_increased")
+    if planning is not None:
+        insert_step(session, run, outbox, planning)
 
 
 _CONTROLS: dict[Action, Control] = {

@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 from shared.domain.budget import research_deadline_s
 from shared.domain.managed_moves import managed_research, waits_for_provider
-from shared.domain.moves import Advance, NewStep, failed_by
+from shared.domain.moves import Advance, NewStep, failed_by, over_budget
 from shared.domain.research_moves import researching, straggler_wake_s
 from shared.domain.states import RESEARCH_STEPS, WAITING_RUN, RunKind, RunStatus, StepKind, StepStatus
-from shared.domain.stopping import EXPIRED, FINISHED
+from shared.domain.stopping import EXPIRED, FINISHED, out_of_budget
 from shared.domain.synthesis_moves import synthesizing
 from shared.domain.view import Knowledge, RunView
 
@@ -63,7 +63,8 @@ def _created(_: RunView) -> Advance:
 def _planning(view: RunView) -> Advance:
     for step in view.of_kind(StepKind.REVISE_PLAN) or view.of_kind(StepKind.PLAN):
         if step.status is StepStatus.FAILED:
-            return failed_by(step)
+            limit = out_of_budget([step])
+            return failed_by(step) if limit is None else over_budget(step, limit)
         if step.status is StepStatus.COMPLETED and view.plan is not None:
             return Advance(status=RunStatus.AWAITING_PLAN_APPROVAL)
     return Advance()

@@ -109,7 +109,7 @@ def claimable(kind: RunKind, status: RunStatus) -> frozenset[StepKind]:
 
 _FORWARD: dict[RunStatus, frozenset[RunStatus]] = {
     RunStatus.CREATED: frozenset({RunStatus.PLANNING, RunStatus.RESEARCHING, RunStatus.SYNTHESIZING}),
-    RunStatus.PLANNING: frozenset({RunStatus.AWAITING_PLAN_APPROVAL, RunStatus.FAILED}),
+    RunStatus.PLANNING: frozenset({RunStatus.AWAITING_PLAN_APPROVAL, RunStatus.FAILED, RunStatus.BUDGET_EXHAUSTED}),
     RunStatus.AWAITING_PLAN_APPROVAL: frozenset({RunStatus.QUEUED, RunStatus.PLANNING}),
     RunStatus.QUEUED: frozenset({RunStatus.RESEARCHING, RunStatus.SYNTHESIZING, RunStatus.PLANNING}),
     RunStatus.RESEARCHING: frozenset(
@@ -128,7 +128,7 @@ _FORWARD: dict[RunStatus, frozenset[RunStatus]] = {
         }
     ),
     RunStatus.FAILED: frozenset({RunStatus.PLANNING, RunStatus.QUEUED}),
-    RunStatus.BUDGET_EXHAUSTED: frozenset({RunStatus.QUEUED}),
+    RunStatus.BUDGET_EXHAUSTED: frozenset({RunStatus.QUEUED, RunStatus.PLANNING}),
 }
 """How a run goes on, apart from pausing and cancelling, which every open run can; the last two are reopened."""
 
