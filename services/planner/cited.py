@@ -11,6 +11,7 @@ from shared.contracts.managed import ToldReport, ToldSentence
 from shared.contracts.plan import Question
 from shared.contracts.runs import SourcePolicy
 from shared.domain.errors import NotAllowed
+from shared.domain.evidence import gives_orders
 from shared.domain.questions import asked
 from shared.domain.segments import segment
 from shared.domain.text import clean, content_terms
@@ -74,7 +75,10 @@ def read_report(
 
 
 def _sentences(text: str) -> Iterator[_Sentence]:
-    """Yield the sentences of a text in Markdown; a row of a table is one without words, for it cannot be checked."""
+    """Yield the sentences of a text in Markdown.
+
+    A row of a table is one without words, for it cannot be checked, and so is one that gives its reader orders.
+    """
     heading, block = "", 0
     for line in _LINE.finditer(text):
         if line.group() == "\n" or _HEADING.match(line.group()):
@@ -88,6 +92,7 @@ def _sentences(text: str) -> Iterator[_Sentence]:
         for span in segment(text[first : line.end()]):
             said = plain(text[first + span.start : first + span.end])
             if _says_something(said):
+                said = "" if gives_orders(said) else said
                 yield _Sentence(said, first + span.start, first + span.end, heading, block)
 
 

@@ -6,6 +6,7 @@ everything that has to survive a crash is in the ledger before the next request 
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import NoReturn
 
 from services.planner.cited import read_report
@@ -25,6 +26,7 @@ from shared.domain.errors import (
     Unconfirmed,
 )
 from shared.domain.managed import (
+    CALL_S,
     JOB_OUTPUT_TOKENS,
     LONGEST_JOB_S,
     MANAGED_KEY,
@@ -42,7 +44,8 @@ from shared.ports.ledger import FoundSource, Lease, Outcome
 from shared.ports.managed import Job, JobProvider, JobRequest, JobSeen, Managed, NewJob
 from shared.ports.materials import Materials, RunFacts
 
-SUBMIT_S = 60.0
+GONE = "managed:gone"
+"""The code of the error that tells of a job which its provider does not know any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +82,13 @@ def cancel_job(deps: JobDeps, lease: Lease) -> Outcome:
         raise PutOff("managed:submitting", "The job's handle is not known yet.", poll_delay_s(0))
     provider = _provider(deps.managed, job.provider)
     handle = _handle_of(deps.managed, job, provider, lease)
-    seen = _look(deps.managed, job, lambda: provider.look(handle) if job.cancel_asked else _cancel(provider, handle))
+    try:
+        ask = provider.look if job.cancel_asked else partial(_cancel, provider)
+        seen = _look(deps.managed, job, lambda: ask(handle))
+    except Permanent as error:
+        if error.code != GONE:
+            raise
+        return Outcome(summary=f"Nothing is left to cancel: {error.detail}", result={"state": JobState.FAILED})
     jobs.cancel_asked(job.job_id)
     if seen.state is JobState.RUNNING:
         raise PutOff("managed:cancelling", f"{provider.name} has not confirmed yet that the job has ended.", 5.0)
@@ -106,7 +115,7 @@ def _submit(managed: Managed, lease: Lease, facts: RunFacts, provider: JobProvid
         schema_name="",
         schema=None,
         max_output_tokens=request.max_output_tokens,
-        deadline_s=SUBMIT_S,
+        deadline_s=CALL_S,
     )
     call_id = managed.book.reserve(lease, call)
     new = NewJob(provider.name, provider.agent, provider.credential, call.sha256, call_id)
@@ -179,10 +188,10 @@ def _look(managed: Managed, job: Job, ask: Callable[[], JobSeen]) -> JobSeen:
         raise Held(PROVIDER, "managed:look_failed", f"{told} Resume the run to ask again.") from error
     except Permanent as error:
         if error.code == f"{MODEL_REFUSED}unknown":
+            managed.book.fail(job.call_id, GONE, charged=True)
             managed.jobs.ended(job.job_id, JobState.FAILED)
-            detail = f"{job.provider} does not know the job any more: {error.detail}"
-            raise Permanent("managed:gone", detail) from error
-        raise Held(PROVIDER, error.code, f"{error.detail} Then resume the run.") from error
+            raise Permanent(GONE, f"{job.provider} does not know the job any more: {error.detail}") from error
+        raise Held(PROVIDER, error.code, f"{error.detail} Set that right, then resume the run.") from error
 
 
 def _cancel(provider: JobProvider, handle: str) -> JobSeen:

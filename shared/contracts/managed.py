@@ -15,8 +15,8 @@ class ToldSentence(Stored):
 class ToldReport(Stored):
     """A provider's report in sentences.
 
-    ``omitted`` counts rows of tables and sentences past the limits, ``refused`` are cited addresses that may not be
-    read.
+    ``omitted`` counts rows of tables, sentences that give orders and those past the limits, ``refused`` are cited
+    addresses that may not be read.
     """
 
     sentences: tuple[ToldSentence, ...] = ()

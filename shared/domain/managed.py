@@ -37,6 +37,9 @@ POLL_FAILURES = 5
 LONGEST_JOB_S = 4 * 3600.0
 """Age at which a job is given up and cancelled; providers end theirs after one hour."""
 
+CALL_S = 60.0
+"""How long one request about a job may take."""
+
 SUBMITTED_WITHIN_S = 180.0
 """Age at which a submission without an answer can have no worker any more that waits for it."""
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from shared.db.engine import Transactions
-from shared.domain.errors import Held, PutOff, Unconfirmed
+from shared.domain.errors import Held, Permanent, PutOff, Unconfirmed
 from shared.domain.ids import LOCAL_OWNER, RunId
 from shared.ports.ledger import Outcome
 from tests.support.job_desk import JobDesk, job_desk
@@ -98,6 +98,20 @@ def test_whatever_leaves_a_job_alone_has_it_cancelled(desk: JobDesk, orphan: Cal
     desk.turn(cancelling, "cancel_job")
     assert isinstance(desk.turn(cancelling, "cancel_job"), Outcome)
     assert desk.state() == (None if orphan is delete else "cancelled")
+
+
+def test_a_job_that_is_gone_is_told_so(desk: JobDesk) -> None:
+    """The run that waits for it fails, the one that was to cancel it has nothing left to do; it counts as paid."""
+    waiting, cancelled = desk.submitted(), desk.submitted()
+    desk.stage.act(cancelled, "cancel")
+    desk.server.jobs.clear()
+    assert isinstance(desk.turn(waiting), Permanent)
+    assert "does not know the job any more" in (desk.run(waiting).last_error or "")
+    outcome = desk.turn(desk.cancelling(), "cancel_job")
+    assert isinstance(outcome, Outcome)
+    assert outcome.summary.startswith("Nothing is left to cancel")
+    assert desk.calls() == [("failed", "managed:gone")] * 2
+    assert desk.stage.sweep.orphaned_jobs(100) == ()
 
 
 def test_one_run_cancels_a_job_and_another_only_if_it_is_deleted(desk: JobDesk) -> None:

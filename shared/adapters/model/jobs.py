@@ -17,10 +17,8 @@ from shared.adapters.model.job_answers import Given, judge_status
 from shared.adapters.model.loop import LoopThread
 from shared.adapters.model.transport import BodyTooLarge, EncodedBody, OtherOrigin, open_client
 from shared.domain.errors import MODEL_REFUSED, InvalidAnswer, NotSent, Permanent, StepError, Transient
-from shared.domain.managed import is_handle
+from shared.domain.managed import CALL_S, is_handle
 from shared.ports.managed import JobRequest, JobSeen
-
-CALL_S = 60.0
 
 _NOT_SENT = (
     httpx2.ConnectError,
