@@ -12,6 +12,7 @@ from redis import Redis
 
 from shared.adapters.cpu import ProcessCpu
 from shared.adapters.model.endpoint import Endpoint
+from shared.adapters.model.job_providers import JobsOnDemand
 from shared.adapters.model.providers import Models, Records, Switchboard, no_model
 from shared.config.prices import load_prices
 from shared.config.settings import Settings, load_settings
@@ -22,6 +23,7 @@ from shared.db.engine import Transactions, open_engine
 from shared.db.index import PostgresDocumentIndex
 from shared.db.keys import PostgresKeys
 from shared.db.ledger import LedgerLimits, PostgresLedger
+from shared.db.managed_jobs import PostgresJobs
 from shared.db.materials import PostgresMaterials
 from shared.db.model_calls import PostgresCallBook
 from shared.db.read_model import PostgresReadModel
@@ -29,6 +31,7 @@ from shared.db.receipts import PostgresReceipts
 from shared.db.services import PostgresServiceStates
 from shared.db.sites import PostgresRobots, PostgresSites
 from shared.db.sweep import PostgresSweep
+from shared.domain.engines import MANAGED
 from shared.domain.errors import LeadlineError
 from shared.domain.kinds import KINDS
 from shared.domain.retries import Caps
@@ -38,6 +41,7 @@ from shared.observability.figures import Figures, open_figures, serve_figures
 from shared.observability.logging import set_up_logging
 from shared.observability.pulse import Pulse
 from shared.ports.cpu import Cpu
+from shared.ports.managed import Managed
 from shared.ports.model import ModelOf
 from shared.ports.observer import Observer
 from shared.queues.broker_census import count_broker, count_waiting
@@ -99,6 +103,7 @@ class WorkerParts:
     storage: Storage
     cpu: Cpu
     model_of: ModelOf
+    managed: Managed
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +194,23 @@ def open_models(
     return models.of, switchboard.close
 
 
+def open_jobs(settings: Settings, storage: Storage, broker: Broker) -> tuple[Managed, Callable[[], None]]:
+    """Return what jobs at providers need, and the function that frees what they hold; nothing is loaded yet."""
+    endpoints = model_endpoints(settings)
+    opened = {
+        MANAGED[engine]: JobsOnDemand(MANAGED[engine], endpoints[MANAGED[engine]], agent)
+        for engine, agent in settings.managed_engines().items()
+    }
+    publish = broker.signals.publish
+    book = PostgresCallBook(storage.transactions, load_prices(settings), publish)
+
+    def close() -> None:
+        for provider in opened.values():
+            provider.close()
+
+    return Managed(PostgresJobs(storage.transactions, publish), book, opened), close
+
+
 def model_endpoints(settings: Settings) -> dict[str, Endpoint]:
     """Return where each provider's models are asked."""
 
@@ -228,12 +250,14 @@ def run_worker(
     )
     runner = Runner(storage.ledger, broker.signals, heartbeat, handlers, worker_name(queue), observer)
     model_of, close_models = open_models(settings, storage, broker, observer)
-    deps = make_deps(WorkerParts(settings, storage, cpu, model_of))
+    managed, close_jobs = open_jobs(settings, storage, broker)
+    deps = make_deps(WorkerParts(settings, storage, cpu, model_of, managed))
 
     def close() -> None:
         heartbeat.close()
         cpu.close()
         close_models()
+        close_jobs()
         broker.signals.close()
         storage.transactions.close()
         figures.close()

@@ -7,7 +7,7 @@ from infra.cli.exits import WRONG_USE
 from infra.cli.inspections import add_inspections
 
 DEPTHS = ("quick", "standard", "thorough")
-ENGINES = ("auto", "extractive", "llm", "baseline")
+ENGINES = ("auto", "extractive", "llm", "managed:google", "managed:openai", "baseline")
 FORMATS = ("md", "json", "html", "bundle")
 
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"

@@ -12,6 +12,7 @@ STATUSES: Mapping[str, str] = {
     "queued": "Waiting for its turn",
     "researching": "Researching",
     "synthesizing": "Writing the report",
+    "paused": "Paused",
     "completed": "Completed",
     "cancelled": "Cancelled",
     "failed": "Failed",
@@ -54,6 +55,9 @@ class Tally:
         payload = event.payload
         if event.type == "status_changed":
             self.phase = STATUSES.get(payload.get("to", ""), self.phase)
+            if payload.get("to") == "paused":
+                why = f"`leadline show {event.run_id}` says why"
+                self.notes.append(f"{sentence(event)}: {why}, `leadline resume {event.run_id}` lets it go on.")
         elif event.type == "progress":
             self.phase = PHASES.get(payload.get("phase", ""), self.phase)
         elif event.type == "source_updated" and payload.get("status") == "fetched":

@@ -18,6 +18,7 @@ from shared.client.client import LeadlineClient
 from shared.client.errors import ClientError, Unreachable
 from shared.contracts.events import Event
 from shared.contracts.runs import ControlRequest, CreateRun, Run, SourcePolicy
+from shared.domain.engines import is_managed
 
 NO_DOCUMENTS = (
     "There are no documents to research: search the web with --web, give pages with --url, or name files with --docs."
@@ -54,7 +55,7 @@ def _sources(client: LeadlineClient, order: Order, console: Console) -> SourcePo
         if not settled.ready:
             raise CliError("None of the documents could be read: name others with --docs.")
         return asked.model_copy(update={"document_ids": tuple(d.document_id for d in settled.ready)})
-    if names_sources(asked):
+    if names_sources(asked) or is_managed(order.request.engine):
         return asked
     if not any(document.status == "ready" for document in client.documents()):
         raise CliError(NO_DOCUMENTS)
@@ -117,7 +118,7 @@ def _cancelled_on_interrupt(client: LeadlineClient, run_id: str, console: Consol
 def _deliver(client: LeadlineClient, ended: Run, order: Order, console: Console) -> None:
     """Print or write the report and the bundle, or say why there is none."""
     code = code_of(ended.status, ended.stop_reason)
-    if code == FAILED:
+    if code == FAILED or not ended.report_version:
         why = ended.last_error or ended.stop_reason or "no reason is recorded"
         console.say(f"Run {ended.run_id} ended {ended.status}: {why}")
         return

@@ -33,6 +33,10 @@ def run_lines(run: Run) -> Iterable[str]:
         f"Used      {usage.iterations} iterations, {usage.searches} searches, {usage.fetches} fetches, "
         f"{usage.elapsed_s:.0f} s, {usage.retries} retries"
     )
+    if run.provider_job is not None:
+        job = run.provider_job
+        cancelling = f", being cancelled by {job.cancel_run_id}" if job.cancel_run_id and job.ended_at is None else ""
+        yield f"Job       {job.handle or 'without a name'} at {job.provider}: {job.state}{cancelling}"
     yield f"Created   {run.created_at:%Y-%m-%d %H:%M:%S} UTC"
     if run.allowed_actions:
         yield f"Possible  {', '.join(run.allowed_actions)}"

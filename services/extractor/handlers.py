@@ -9,9 +9,12 @@ from services.extractor.parsing import parse_bytes, parse_failed
 from services.extractor.reading.result import DEFAULT_PDF_BACKEND, PdfBackend, reader_version
 from services.extractor.rules import evidence_of, headings_of, source_after_parse
 from shared.contracts.evidence import Source
+from shared.contracts.managed import ToldReport
 from shared.contracts.snapshot import Parse
 from shared.domain.budget import Depth
+from shared.domain.engines import is_managed
 from shared.domain.errors import Permanent
+from shared.domain.managed import MANAGED_KEY
 from shared.domain.questions import asked
 from shared.domain.text import content_terms
 from shared.ports.cpu import Cpu, CpuLimitExceeded, CpuLimits, CpuTaskCrashed
@@ -99,6 +102,12 @@ def _read(deps: Deps, lease: Lease, content_sha256: str, name: str) -> Parse:
     return parsed
 
 
+def _claims(deps: Deps, lease: Lease, source: Source) -> tuple[tuple[str, str], ...]:
+    """Return the sentences of the provider's report that are said to come from a source."""
+    told = ToldReport.model_validate(deps.materials.step_result(lease.run_id, MANAGED_KEY))
+    return tuple((s.question_id, s.text) for s in told.sentences if source.source_id in s.source_ids)
+
+
 def _unreadable(deps: Deps, lease: Lease, source: Source, parsed: Parse) -> Outcome:
     """End a source that cannot be read; one that needs its scripts goes to a browser first, if there is one."""
     summary = f"{lease.inputs['name']} cannot be read: {parsed.reason}"
@@ -147,6 +156,7 @@ def extract(deps: Deps, lease: Lease) -> Outcome:
         stats=deps.index.stats(lease.owner_id, terms, None if policy.documents_all else policy.document_ids),
         max_chars=facts.limits.source_chars,
         max_calls=CALLS_PER_SOURCE[facts.request.depth],
+        claims=_claims(deps, lease, source) if is_managed(facts.engine) else (),
     )
     picks = engine_of(facts.engine, deps.cpu, deps.model_of(lease)).extract(request)
     name = str(lease.inputs["name"]) if source.kind == "document" else None

@@ -17,6 +17,8 @@ from shared.contracts.capabilities import (
 )
 from shared.contracts.runs import WebMode
 from shared.domain.budget import OPERATOR_MAXIMA, TIERS, told
+from shared.domain.engines import MANAGED
+from shared.domain.phases import Phase
 from shared.domain.search import PROVIDERS, RERANKERS, ServiceFacts
 from shared.ports.services import ServiceState
 
@@ -73,6 +75,7 @@ def capabilities(deps: Deps) -> Capabilities:
                 models={phase: configured.models[phase] for phase in _BASELINE if phase in configured.models},
                 lacks=None if deps.has_model else MODEL_LACKS,
             ),
+            *(_managed(configured, engine) for engine in MANAGED),
         ),
         web=_web(configured, _states(deps)),
         documents=DocumentOffer(
@@ -84,6 +87,13 @@ def capabilities(deps: Deps) -> Capabilities:
         budget=BudgetOffer(tiers={depth: told(tier) for depth, tier in TIERS.items()}, maxima=told(OPERATOR_MAXIMA)),
         event_streams=limits.max_streams,
     )
+
+
+def _managed(configured: Configured, engine: str) -> EngineOffer:
+    agent = configured.managed.get(engine)
+    if agent is None:
+        return EngineOffer(name=engine, configured=False, lacks=rules.job_lacks(engine))
+    return EngineOffer(name=engine, configured=True, models={str(Phase.MANAGED): agent})
 
 
 def _states(deps: Deps) -> Mapping[str, ServiceState]:

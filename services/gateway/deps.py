@@ -41,6 +41,15 @@ class Configured:
     """The model of each phase; empty without one."""
     unpriced: tuple[str, ...] = ()
     """Those of the models whose price is not known."""
+    managed: Mapping[str, str] = field(default_factory=dict)
+    """What does the research of each managed engine whose provider has a key."""
+    unpriced_jobs: tuple[str, ...] = ()
+    """The managed engines whose jobs have no known price."""
+
+    def unpriced_of(self, engine: str | None) -> tuple[str, ...]:
+        """Return what an engine asks that has no known price; None stands for any that asks a model."""
+        return (*((self.managed[engine],) if engine in self.unpriced_jobs and engine else ()), *self.unpriced)
+
     search_providers: tuple[str, ...] = ()
     reranker: str | None = None
     has_browser: bool = False

@@ -19,8 +19,10 @@ def create_run(deps: Deps, holder: Holder, request: CreateRun, key: str | None) 
     """Create a run, or return the one that the same key made."""
     rules.check_as_of(request.as_of)
     request = request.model_copy(update={"objective": rules.check_objective(request.objective)})
-    engine = rules.engine_for(request.engine, has_model=deps.has_model)
-    rules.check_cost_limit(request.budget.cost_usd is not None, engine, deps.configured.unpriced, "budget.cost_usd")
+    configured = deps.configured
+    engine = rules.engine_for(request.engine, has_model=deps.has_model, managed=configured.managed)
+    limits_cost = request.budget.cost_usd is not None
+    rules.check_cost_limit(limits_cost, engine, configured.unpriced_of(engine), "budget.cost_usd")
     run_id, committed = deps.controls.create_run(holder.owner_id, request, key, engine, holder.key_id)
     _send(deps, committed)
     return deps.reads.run(holder.owner_id, run_id)

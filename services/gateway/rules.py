@@ -1,12 +1,12 @@
 """What the gateway decides without doing anything: who may do what, what counts as said, which names are understood."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import date
 from typing import Any
 from urllib.parse import urlsplit
 
-from shared.domain.engines import NO_MODEL
+from shared.domain.engines import MANAGED, NO_MODEL, is_managed
 from shared.domain.errors import Invalid
 from shared.domain.states import Action, RunStatus, is_final
 from shared.domain.text import clean
@@ -22,11 +22,18 @@ _APPROVED = frozenset(
 WITH_A_MODEL = frozenset({"llm", "baseline"})
 """The engines that ask a model."""
 
+_JOB_KEYS = {"google": "GEMINI_API_KEY", "openai": "OPENAI_API_KEY"}
+
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
-def engine_for(asked: str, *, has_model: bool) -> str:
-    """Return the engine that answers a request for ``asked``; raise `Invalid` when it lacks the model it needs."""
+def engine_for(asked: str, *, has_model: bool, managed: Collection[str] = ()) -> str:
+    """Return the engine that answers a request for ``asked``; raise `Invalid` when it lacks what it needs.
+
+    ``managed`` are the engines whose provider has a key here.
+    """
+    if is_managed(asked) and asked not in managed:
+        raise Invalid(f"The engine {asked} is not available: {job_lacks(asked)}", field="engine")
     if asked in WITH_A_MODEL and not has_model:
         raise Invalid(
             f"The engine {asked} needs a model and none is configured: set LEADLINE_MODEL (and the key or base "
@@ -36,6 +43,11 @@ def engine_for(asked: str, *, has_model: bool) -> str:
     if asked == "auto":
         return "llm" if has_model else "extractive"
     return asked
+
+
+def job_lacks(engine: str) -> str:
+    """Return what has to be set before a provider's own job can do the research."""
+    return f"Set {_JOB_KEYS[MANAGED[engine]]}, the key of its provider, for the gateway and the planner."
 
 
 def looks_like_id(text: str) -> bool:

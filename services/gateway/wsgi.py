@@ -26,6 +26,7 @@ from shared.config.browser import has_browser
 from shared.config.prices import load_prices
 from shared.config.settings import Settings, load_settings
 from shared.config.version import project_version
+from shared.domain.engines import MANAGED
 from shared.observability.figures import announced
 
 TARGET = "services.gateway.wsgi:application"
@@ -73,10 +74,13 @@ def limits_of(settings: Settings) -> Limits:
 def configured_by(settings: Settings) -> Configured:
     """Return what is set up, as it is told to whoever asks what there is."""
     models = {str(phase): name for phase, name in settings.model_names().items()}
+    prices, managed = load_prices(settings), settings.managed_engines()
     return Configured(
         version=project_version(),
         models=models,
-        unpriced=load_prices(settings).unknown(models),
+        unpriced=prices.unknown(models),
+        managed=managed,
+        unpriced_jobs=tuple(e for e, agent in managed.items() if prices.of(f"{MANAGED[e]}:{agent}") is None),
         search_providers=settings.search_providers(),
         reranker=settings.reranker(),
         has_browser=has_browser(settings),

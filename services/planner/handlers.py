@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from services.planner import jobs
 from services.planner.brief import NOTHING_COUNTED, Brief
 from services.planner.contradictions import find_contradictions
 from services.planner.engines import PlannerEngine, engine_of
@@ -18,6 +19,7 @@ from shared.domain.states import StepKind
 from shared.domain.text import content_terms
 from shared.domain.view import RunView
 from shared.ports.ledger import Lease, Outcome
+from shared.ports.managed import Managed
 from shared.ports.materials import DocumentIndex, Materials, RunFacts, Snapshots, each_snapshot
 from shared.ports.model import ModelOf
 
@@ -30,6 +32,24 @@ class Deps:
     snapshots: Snapshots
     index: DocumentIndex
     model_of: ModelOf
+    managed: Managed | None = None
+    """What jobs at providers need; None where there are none."""
+
+
+def managed(deps: Deps, lease: Lease) -> Outcome:
+    """Have a provider's own job research, and take its report in sentences."""
+    return jobs.research(_job_deps(deps), lease)
+
+
+def cancel_job(deps: Deps, lease: Lease) -> Outcome:
+    """Have a job at a provider ended that nobody waits for any more."""
+    return jobs.cancel_job(_job_deps(deps), lease)
+
+
+def _job_deps(deps: Deps) -> jobs.JobDeps:
+    if deps.managed is None:
+        raise Permanent("no_jobs", "This worker is not set up for research jobs at providers.")
+    return jobs.JobDeps(deps.materials, deps.managed)
 
 
 def plan(deps: Deps, lease: Lease) -> Outcome:

@@ -6,5 +6,7 @@ from shared.domain.states import StepKind
 TASKS = {
     StepKind.PLAN: handlers.plan,
     StepKind.REVISE_PLAN: handlers.revise_plan,
+    StepKind.MANAGED: handlers.managed,
     StepKind.DECIDE: handlers.decide,
+    StepKind.CANCEL_JOB: handlers.cancel_job,
 }

@@ -6,7 +6,8 @@ from shared.bootstrap import WorkerParts, worker_main
 
 
 def _deps(parts: WorkerParts) -> Deps:
-    return Deps(parts.storage.materials, parts.storage.snapshots, parts.storage.index, parts.model_of)
+    storage = parts.storage
+    return Deps(storage.materials, storage.snapshots, storage.index, parts.model_of, parts.managed)
 
 
 if __name__ == "__main__":

@@ -16,15 +16,18 @@ from services.synthesizer.rules.gaps import allowed
 from services.synthesizer.rules.independence import changed, with_duplicates
 from services.synthesizer.rules.methodology import counted
 from services.synthesizer.rules.selection import usable
+from services.synthesizer.rules.summaries import new_summary
 from services.synthesizer.rules.writing import ROUND_PLACES, SUMMARY, OutlineTask, SectionTask, WritingBrief
 from shared.contracts.events import NewEvent
 from shared.contracts.evidence import Evidence, Source
+from shared.contracts.managed import ToldReport
 from shared.contracts.plan import Plan
 from shared.contracts.report import Statement, VerdictRow
 from shared.domain.dedupe import Signature
-from shared.domain.engines import NO_MODEL
-from shared.domain.errors import Permanent
+from shared.domain.engines import NO_MODEL, is_managed
+from shared.domain.errors import NotFound, Permanent
 from shared.domain.ids import RunId
+from shared.domain.managed import MANAGED_KEY
 from shared.domain.passages import stats_of_texts
 from shared.domain.questions import asked
 from shared.domain.rank import CorpusStats
@@ -58,10 +61,13 @@ def outline(deps: Deps, lease: Lease) -> Outcome:
     evidence = usable(deps.materials.evidence(lease.run_id), sources, facts.request.as_of)
     number = int(lease.inputs.get("round", 0))
     seen = _seen(deps, lease, number)
-    ranked = [e for e in weighed(_plan(facts), evidence, sources, stats) if e.sha256 not in seen]
-    cards = _engine(deps, lease, facts).outline(OutlineTask(_plan(facts), ranked, sources, stats, facts.request.depth))
-    if number:
-        cards.pop(SUMMARY, None)  # what has been summarised stands
+    ranked = weighed(_plan(facts), evidence, sources, stats)
+    fresh = [e for e in ranked if e.sha256 not in seen]
+    cards = _engine(deps, lease, facts).outline(OutlineTask(_plan(facts), fresh, sources, stats, facts.request.depth))
+    if number and cards.pop(SUMMARY, None) is not None:
+        earlier = [deps.materials.step_result(lease.run_id, f"outline{suffix_of(n)}")["cards"] for n in range(number)]
+        again = new_summary(_plan(facts), [*earlier, cards], ranked)
+        cards |= {SUMMARY: again} if again else {}
     return Outcome(
         summary=f"Outlined {counted(len(cards), 'section')} from {counted(sum(map(len, cards.values())), 'passage')}.",
         result={
@@ -141,7 +147,18 @@ def _brief(deps: Deps, lease: Lease, facts: RunFacts) -> WritingBrief:
         depth=facts.request.depth,
         language=facts.request.language,
         as_of=facts.request.as_of,
+        told=told.sentences if (told := _told(deps, facts)) is not None else (),
     )
+
+
+def _told(deps: Deps, facts: RunFacts) -> ToldReport | None:
+    """Return the report of the run's job at a provider, where one has done the research."""
+    if not is_managed(facts.engine):
+        return None
+    try:
+        return ToldReport.model_validate(deps.materials.step_result(facts.run_id, MANAGED_KEY))
+    except NotFound:
+        return ToldReport()  # a limit has ended the run before there was one
 
 
 def _stats(deps: Deps, lease: Lease, facts: RunFacts, sources: Sequence[Source]) -> CorpusStats | None:
@@ -224,6 +241,7 @@ def _material(deps: Deps, lease: Lease, facts: RunFacts, context: GateContext) -
         contradictions=materials.contradictions(lease.run_id),
         searches=len(materials.queries(lease.run_id)),
         usage=asdict(materials.view(lease.run_id).usage),
+        told=_told(deps, facts),
     )
 
 

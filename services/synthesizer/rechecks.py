@@ -1,13 +1,12 @@
 """Checking a report again against what is kept today: texts that retention removed, rules that have become stricter."""
 
 from services.synthesizer.engines.extractive import VERIFY_LIMITS
-from services.synthesizer.gate.again import judge_again, judgement
+from services.synthesizer.gate.again import aligns, judge_again, judgement
 from services.synthesizer.gate.context import GateContext
 from services.synthesizer.handlers import Deps, context_of
 from services.synthesizer.rules.citing import all_statements
 from services.synthesizer.rules.methodology import counted
 from shared.contracts.report import Recheck, Report, VerdictRow
-from shared.domain.engines import NO_MODEL
 from shared.domain.errors import NotFound, Permanent
 from shared.domain.ids import RunId
 from shared.ports.ledger import Lease, Outcome
@@ -40,4 +39,4 @@ def _report(deps: Deps, run_id: RunId, version: int) -> tuple[Report, tuple[Verd
 
 def _again(report: Report, rows: tuple[VerdictRow, ...], context: GateContext) -> tuple[VerdictRow, ...]:
     stands = {s.id: s for s in all_statements(report)}
-    return judge_again(rows, stands, context, align=report.engine in NO_MODEL)
+    return judge_again(rows, stands, context, align=aligns(report.engine, rows))

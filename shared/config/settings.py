@@ -8,7 +8,8 @@ from typing import Literal
 from pydantic import AliasChoices, Field, SecretStr, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from shared.domain.phases import Phase
+from shared.domain.engines import MANAGED
+from shared.domain.phases import MODEL_PHASES, Phase
 from shared.domain.search import RERANKERS, parse_addresses, parse_names, usable
 
 HTTP_ADDRESS = r"^https?://[^\s/]+"
@@ -147,6 +148,12 @@ class Settings(BaseSettings):
     model_writer: str | None = Field(default=None, description="Another model for writing.")
     model_verifier: str | None = Field(default=None, description="Another model for checking sentences.")
 
+    managed_google: str = Field(
+        default="deep-research-preview-04-2026", description="What does the research of the engine managed:google."
+    )
+    managed_openai: str = Field(
+        default="o3-deep-research", description="What does the research of the engine managed:openai."
+    )
     model_prices: str | None = Field(
         default=None, description="Prices of models as JSON or a file of it, in US dollars per million tokens."
     )
@@ -189,9 +196,17 @@ class Settings(BaseSettings):
 
     def model_names(self) -> dict[Phase, str]:
         """Return the model of each phase; nothing unless every phase has one."""
-        chosen: dict[Phase, str | None] = {phase: getattr(self, f"model_{phase}") or self.model for phase in Phase}
+        chosen: dict[Phase, str | None] = {
+            phase: getattr(self, f"model_{phase}") or self.model for phase in MODEL_PHASES
+        }
         named = {phase: name for phase, name in chosen.items() if name}
         return named if len(named) == len(chosen) else {}
+
+    def managed_engines(self) -> dict[str, str]:
+        """Return the managed engines whose provider has a key, and what does the research of each there."""
+        keys = {"google": self.google_api_key, "openai": self.openai_api_key}
+        agents = {"google": self.managed_google, "openai": self.managed_openai}
+        return {engine: agents[provider] for engine, provider in MANAGED.items() if keys[provider] is not None}
 
     def official_endpoints(self) -> frozenset[str]:
         """Return the providers that are asked at their own endpoints, where their own prices hold."""

@@ -11,7 +11,7 @@ from shared.domain.budget import Depth
 from shared.domain.errors import NotAllowed
 from shared.domain.urls import canonical_url, domain_allowed, host_name, parse_url
 
-EngineName = Literal["auto", "extractive", "llm", "baseline"]
+EngineName = Literal["auto", "extractive", "llm", "managed:google", "managed:openai", "baseline"]
 
 
 WebMode = Literal["full_web", "only_domains", "prefer_domains", "none"]
@@ -186,11 +186,27 @@ class RunCounts(Stored):
     contradictions: int = 0
 
 
+class ProviderJob(Stored):
+    """The last research job of a run at a provider; ``handle`` is its name in the account of the key there.
+
+    A job that is no longer wanted is cancelled by a run of its own, ``cancel_run_id``; until the state is final, the
+    provider has not confirmed it. ``indeterminate``: nobody knows whether the provider took the job.
+    """
+
+    provider: str
+    agent: str
+    handle: str | None
+    state: Literal["submitting", "running", "completed", "incomplete", "failed", "cancelled", "indeterminate"]
+    cancel_run_id: str | None = None
+    created_at: datetime
+    ended_at: datetime | None = None
+
+
 class Run(Stored):
     """The run object of the API."""
 
     run_id: str
-    kind: Literal["research", "ingest", "reverify"]
+    kind: Literal["research", "ingest", "reverify", "cancel_job"]
     of_run_id: str | None
     """The run whose report this one checks again."""
     session_id: str | None
@@ -210,6 +226,7 @@ class Run(Stored):
     counts: RunCounts
     allowed_actions: tuple[str, ...]
     last_error: str | None
+    provider_job: ProviderJob | None = None
     report_version: int
     last_seq: int
     created_at: datetime

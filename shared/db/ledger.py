@@ -20,7 +20,7 @@ from shared.db.tables import ApiKeyRow, AttemptRow, OwnerRow, RunRow, StepRow
 from shared.db.views import load_limits
 from shared.domain.ids import LeaseToken, OwnerId, RunId, StepId
 from shared.domain.kinds import KINDS
-from shared.domain.retries import Caps, GiveUp, Retry, Tries, decide_interrupted, decide_retry, is_last
+from shared.domain.retries import Caps, GiveUp, Hold, Retry, Tries, decide_interrupted, decide_retry, is_last
 from shared.domain.states import ACQUIRING, PLANNING_STEPS, RunKind, RunStatus, StepKind, StepStatus, claimable
 from shared.ports.ledger import Committed, Lease, Outcome
 
@@ -161,6 +161,10 @@ class PostgresLedger:
             run, step, outbox = held
             tries = Tries(step.errors + 1, step.interruptions)
             decision = decide_retry(error, tries, self._limits.caps, _patience_s(session, run, step, outbox.now))
+            if isinstance(decision, Hold):
+                end_attempt(session, step, outbox, "postponed", str(error))
+                _hold(session, run, step, outbox, decision)
+                return outbox.committed()
             outcome = "postponed" if isinstance(decision, Retry) and not decision.counts else "failed"
             end_attempt(session, step, outbox, outcome, str(error))
             if outcome == "failed":
@@ -312,6 +316,14 @@ def end_try(
     facts = {"step_id": step.id, "kind": kind, "attempt": step.attempts, "summary": step.error}
     outbox.event("step_failed", outcome=outcome, **facts)
     progress(session, run, outbox)
+
+
+def _hold(session: Session, run: RunRow, step: StepRow, outbox: Outbox, decision: Hold) -> None:
+    """Give the step back and pause its run, unless a person has paused it meanwhile."""
+    end_try(session, run, step, outbox, Retry(0.0, counts=False), "postponed")
+    run.last_error = decision.detail[:MAX_ERROR_CHARS]
+    if run.status != RunStatus.PAUSED:
+        pause(session, run, outbox, decision.reason)
 
 
 def _say_finished(step: StepRow, outcome: Outcome, outbox: Outbox) -> None:

@@ -16,6 +16,7 @@ from shared.db.progress import BUDGET_MARKS
 from shared.db.tables import ModelCallRow, RunRow, StepRow
 from shared.db.views import elapsed_s, load_limits
 from shared.domain.errors import MODEL_REFUSED, BudgetExhausted, Permanent, RateLimited, Transient
+from shared.domain.managed import JOB_INPUT_TOKENS
 from shared.domain.model_names import ModelName, is_served_as, parse_model_name
 from shared.domain.phases import RESEARCH_PHASES, Phase
 from shared.domain.prices import PriceTable
@@ -88,7 +89,7 @@ class PostgresCallBook:
         if elapsed_s(run, database_now(session)) >= limits.elapsed_s:
             raise BudgetExhausted("elapsed_s", limits.elapsed_s)
         booked = load_booked(session, lease.run_id)
-        wanted = wanted_by(call)
+        wanted = limited_by(call)
         if limits.cost_usd is not None:
             wanted = priced(wanted, self._most_known(call))
         refusal = room(limits, booked.settled, booked.under_way, wanted, research=call.phase in RESEARCH_PHASES)
@@ -132,10 +133,17 @@ class PostgresCallBook:
 
 def wanted_by(call: Call) -> Spend:
     """Return the worst case of a call."""
+    if call.phase is Phase.MANAGED:
+        return Spend(1, 0, JOB_INPUT_TOKENS, call.max_output_tokens)
     texts = [message.text for message in call.messages]
     if call.schema is not None:
         texts.append(str(dict(call.schema)))
     return worst_case(texts, call.max_output_tokens, verifies=call.phase is Phase.VERIFIER)
+
+
+def limited_by(call: Call) -> Spend:
+    """Return what the limits of a run bind of a call: a provider's own job may read and write beyond them."""
+    return Spend(model_calls=1) if call.phase is Phase.MANAGED else wanted_by(call)
 
 
 def _end_orphans(session: Session, lease: Lease) -> None:

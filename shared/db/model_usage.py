@@ -40,7 +40,10 @@ class Booked:
 
 
 def load_booked(session: Session, run_id: str) -> Booked:
-    """Add up the calls of a run; one whose worker is gone is charged with all that was set aside for it."""
+    """Add up the calls of a run; one whose worker is gone is charged with all that was set aside for it.
+
+    A provider's own job counts as a call and with its cost; its tokens are told by phase only.
+    """
     living = and_(
         ModelCallRow.status == OPEN,
         exists().where(
@@ -50,13 +53,14 @@ def load_booked(session: Session, run_id: str) -> Booked:
         ),
     )
     verifies = ModelCallRow.phase == Phase.VERIFIER
+    ours = ModelCallRow.phase != Phase.MANAGED  # limits on tokens bind our own calls, not what a provider's job reads
     columns = (
         living.label("living"),
         func.count().filter(~verifies).label("model_calls"),
         func.count().filter(verifies).label("verification_calls"),
-        func.coalesce(func.sum(_charged_input()), 0).label("input_tokens"),
-        func.coalesce(func.sum(_charged_output()), 0).label("output_tokens"),
-        func.coalesce(func.sum(ModelCallRow.cached_tokens), 0).label("cached_tokens"),
+        func.coalesce(func.sum(_charged_input()).filter(ours), 0).label("input_tokens"),
+        func.coalesce(func.sum(_charged_output()).filter(ours), 0).label("output_tokens"),
+        func.coalesce(func.sum(ModelCallRow.cached_tokens).filter(ours), 0).label("cached_tokens"),
         func.coalesce(func.sum(func.coalesce(_charged_usd(), ModelCallRow.reserved_usd)), 0.0).label("cost_usd"),
         func.count().filter(_charged_usd().is_(None)).label("unpriced"),
     )

@@ -13,6 +13,7 @@ from shared.db.tables import AttemptRow, IterationRow, RunRow, StepRow
 from shared.db.views import elapsed_s, knowledge_of, knowledge_row, load_view
 from shared.domain.advance import advance, gained, wake_in_s
 from shared.domain.ids import OwnerId, StepId
+from shared.domain.managed_moves import clock_runs
 from shared.domain.moves import Advance, NewStep
 from shared.domain.states import OPEN_STEP, RUNNING_RUN, RunKind, RunStatus, StepKind, StepStatus, is_final, move
 from shared.domain.view import Knowledge, RunView
@@ -37,6 +38,8 @@ def progress(
         change = advance(view)
         _apply(session, run, outbox, view, change)
         if not change.again:
+            if view.managed:
+                _count_activity(run, outbox, active=clock_runs(view, change))
             wake = wake_in_s(view)
             run.wake_at = outbox.now + timedelta(seconds=wake) if wake is not None else None
             run.updated_at = outbox.now

@@ -10,10 +10,11 @@ from sqlalchemy.orm import Session
 from shared.contracts.events import Event
 from shared.contracts.evidence import Evidence, Fetch, Source
 from shared.contracts.report import Recheck, Report, Verification
-from shared.contracts.runs import CreateRun, Run, RunCounts, RunPage, RunUsage, StepObject
+from shared.contracts.runs import CreateRun, ProviderJob, Run, RunCounts, RunPage, RunUsage, StepObject
 from shared.db import rows
 from shared.db.documents import PostgresDocumentReads
 from shared.db.ledger import database_now
+from shared.db.managed_jobs import newest_job
 from shared.db.model_usage import load_booked, load_by_phase, load_switched
 from shared.db.recheck_controls import recheck_of
 from shared.db.schema import check_schema
@@ -30,8 +31,10 @@ from shared.db.tables import (
 )
 from shared.db.views import elapsed_s, load_knowledge, load_plan
 from shared.domain.budget import Depth
+from shared.domain.engines import is_managed
 from shared.domain.errors import Invalid, NotFound
 from shared.domain.ids import OwnerId, RunId
+from shared.domain.managed import JobState
 from shared.domain.states import RunKind, RunStatus, StepKind, StepStatus, allowed_actions
 
 Value = TypeVar("Value")
@@ -140,7 +143,9 @@ def _verification(session: Session, run: RunRow) -> Verification | Recheck:
     if run.kind == RunKind.REVERIFY:
         return recheck_of(session, run)
     report = _present(rows.report_of(session, run.id), run.id)
-    again = session.scalars(select(RunRow.id).where(RunRow.of_run_id == run.id).order_by(RunRow.id)).all()
+    again = session.scalars(
+        select(RunRow.id).where(RunRow.of_run_id == run.id, RunRow.kind == RunKind.REVERIFY).order_by(RunRow.id)
+    ).all()
     return Verification(
         summary=report.verification, verdicts=rows.verdicts_of(session, run), reverifications=tuple(again)
     )
@@ -159,7 +164,7 @@ def _run_object(session: Session, run: RunRow) -> Run:
     status = RunStatus(run.status)
     return Run(
         run_id=run.id,
-        kind=cast(Literal["research", "ingest", "reverify"], run.kind),
+        kind=cast(Literal["research", "ingest", "reverify", "cancel_job"], run.kind),
         of_run_id=run.of_run_id,
         session_id=run.session_id,
         status=status,
@@ -178,12 +183,28 @@ def _run_object(session: Session, run: RunRow) -> Run:
         counts=_counts(session, run, [q.id for q in plan.questions if q.priority == "required"] if plan else []),
         allowed_actions=allowed_actions(status),
         last_error=run.last_error,
+        provider_job=_provider_job(session, run),
         report_version=run.report_version,
         last_seq=run.last_seq,
         created_at=run.created_at,
         updated_at=run.updated_at,
         started_at=run.started_at,
         completed_at=run.completed_at,
+    )
+
+
+def _provider_job(session: Session, run: RunRow) -> ProviderJob | None:
+    job = newest_job(session, run.id) if is_managed(run.engine) else None
+    if job is None:
+        return None
+    return ProviderJob(
+        provider=job.provider,
+        agent=job.agent,
+        handle=job.handle,
+        state=JobState(job.state).value,
+        cancel_run_id=job.cancel_run_id,
+        created_at=job.created_at,
+        ended_at=job.ended_at,
     )
 
 

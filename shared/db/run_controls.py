@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 from shared.contracts.runs import ControlRequest
 from shared.db.engine import Transactions, new_id
 from shared.db.ledger import admit, database_now, lock_run
+from shared.db.managed_jobs import forget_ended
 from shared.db.outbox import Outbox
 from shared.db.progress import end_open_steps, insert_step, pause, progress, set_status
 from shared.db.recording import lose_documents
@@ -31,6 +32,7 @@ from shared.domain.errors import Conflict, IllegalAction, Invalid, NotFound, Sta
 from shared.domain.ids import OwnerId, RunId, StepId
 from shared.domain.moves import NewStep
 from shared.domain.states import (
+    PLANNING_STEPS,
     RESEARCH_STEPS,
     SYNTHESIS_STEPS,
     Action,
@@ -95,8 +97,8 @@ class PostgresRunControls:
                 raise StaleVersion(edit.expected_version, run.plan_version)
             policy = edit.policy.settled() if edit.policy is not None else None
             if policy is not None:
-                check_sources(session, owner_id, policy, self._web_search)
-            check_searches(plan, policy or load_policy(session, run.id))
+                check_sources(session, owner_id, policy, run.engine, self._web_search)
+            check_searches(plan, policy or load_policy(session, run.id), run.engine)
             run.plan_version += 1
             body = plan.model_dump(mode="json")
             session.add(PlanRow(run_id=run.id, version=run.plan_version, body=body, by=owner_id))
@@ -129,6 +131,7 @@ class PostgresRunControls:
             found = True
             if run.kind == RunKind.INGEST:
                 lose_documents(session, run_id, "It was not read: the run that was to read it was deleted.")
+            forget_ended(session, run_id)
             session.execute(delete(RunRow).where(RunRow.id == run_id))
 
         self._transactions.run(work)
@@ -214,7 +217,7 @@ def _pause(session: Session, run: RunRow, outbox: Outbox, _: ControlRequest) -> 
 
 def _resume(session: Session, run: RunRow, outbox: Outbox, _: ControlRequest) -> None:
     phase = RunStatus(run.resume_phase or RunStatus.PLANNING)
-    run.resume_phase = None
+    run.resume_phase = run.last_error = None
     set_status(run, outbox, RunStatus.PLANNING if phase is RunStatus.CREATED else phase, "resumed")
     progress(session, run, outbox)
     waiting = select(StepRow).where(
@@ -251,12 +254,25 @@ def _retry(session: Session, run: RunRow, outbox: Outbox, _: ControlRequest) -> 
     if run.kind != RunKind.RESEARCH:
         _do_again(session, run, outbox)
         return
-    planning = run.resume_phase == RunStatus.PLANNING
+    planning = _failed_planning(session, run) if run.resume_phase == RunStatus.PLANNING else None
     raise_epoch(session, run, outbox, RESEARCH_STEPS | SYNTHESIS_STEPS)
     run.stop_reason = run.last_error = run.resume_phase = None
     set_status(run, outbox, RunStatus.PLANNING if planning else RunStatus.QUEUED, "retried")
-    if planning:
-        insert_step(session, run, outbox, NewStep(StepKind.PLAN, "plan", 0, "plan"))
+    if planning is not None:
+        insert_step(session, run, outbox, planning)
+
+
+def _failed_planning(session: Session, run: RunRow) -> NewStep | None:
+    """Return the step that failed to make the plan, or to revise it as a person asked, to be done anew."""
+    failed = session.scalar(
+        select(StepRow).where(
+            StepRow.run_id == run.id,
+            StepRow.epoch == run.epoch,
+            StepRow.kind.in_(PLANNING_STEPS),
+            StepRow.status == StepStatus.FAILED,
+        )
+    )
+    return NewStep(StepKind(failed.kind), failed.key, 0, failed.subject, failed.inputs) if failed is not None else None
 
 
 def _do_again(session: Session, run: RunRow, outbox: Outbox) -> None:
@@ -280,12 +296,18 @@ def _do_again(session: Session, run: RunRow, outbox: Outbox) -> None:
 
 
 def _increase_budget(session: Session, run: RunRow, outbox: Outbox, control: ControlRequest) -> None:
-    """Raise limits and research on; the report is written anew and becomes a further version."""
+    """Raise limits and research on, or plan where there was no room for that.
+
+    The report is written anew and becomes a further version.
+    """
     limits = raised(load_limits(session, run.id), control.limits or {})
     session.execute(update(RequestRow).where(RequestRow.run_id == run.id).values(limits=asdict(limits)))
+    planning = _failed_planning(session, run)
     raise_epoch(session, run, outbox, RESEARCH_STEPS)
-    run.stop_reason = None
-    set_status(run, outbox, RunStatus.QUEUED, "budget_increased")
+    run.stop_reason = run.last_error = None
+    set_status(run, outbox, RunStatus.PLANNING if planning else RunStatus.QUEUED, "budget_increased")
+    if planning is not None:
+        insert_step(session, run, outbox, planning)
 
 
 _CONTROLS: dict[Action, Control] = {

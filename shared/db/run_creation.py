@@ -55,7 +55,7 @@ class PostgresRunCreation:
             known = _known_run(session, new)
             if known is not None:
                 return known, Committed()
-            check_sources(session, owner_id, request.source_policy, self._web_search)
+            check_sources(session, owner_id, request.source_policy, engine, self._web_search)
             run = _insert_run(session, new)
             session.add(RequestRow(run_id=run.id, body=request.model_dump(mode="json"), limits=asdict(limits)))
             session.flush()

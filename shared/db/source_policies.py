@@ -9,6 +9,7 @@ from shared.contracts.runs import CreateRun, SourcePolicy
 from shared.db.outbox import Outbox
 from shared.db.recording import record_found
 from shared.db.tables import CandidacyRow, DocumentRow, RequestRow, RunRow
+from shared.domain.engines import is_managed
 from shared.domain.errors import Invalid
 from shared.domain.ids import OwnerId, RunId
 from shared.domain.selection import GIVEN
@@ -16,8 +17,16 @@ from shared.domain.urls import parse_url
 from shared.ports.ledger import FoundSource
 
 
-def check_searches(plan: Plan, policy: SourcePolicy) -> None:
-    """Raise `Invalid` for a plan that searches where the policy forbids it, or nowhere although it may."""
+def check_searches(plan: Plan, policy: SourcePolicy, engine: str) -> None:
+    """Raise `Invalid` for a plan that searches where the policy forbids it, or nowhere although it may.
+
+    Where a provider's own job searches, the plan makes none.
+    """
+    if is_managed(engine):
+        if plan.search_tasks:
+            detail = f"The engine {engine} searches by itself: leave the plan's searches out."
+            raise Invalid(detail, field="plan.search_tasks")
+        return
     wrong = next((t.endpoint for t in plan.search_tasks if not policy.allows_endpoint(t.endpoint)), None)
     if wrong is not None:
         raise Invalid(f"The run's source policy does not allow searches at {wrong}.", field="plan.search_tasks")
@@ -53,9 +62,11 @@ def given_pages(run_id: RunId, policy: SourcePolicy) -> tuple[FoundSource, ...]:
     return tuple(FoundSource(page, GIVEN, rank) for rank, page in enumerate(pages))
 
 
-def check_sources(session: Session, owner_id: OwnerId, policy: SourcePolicy, web_search: bool) -> None:
+def check_sources(session: Session, owner_id: OwnerId, policy: SourcePolicy, engine: str, web_search: bool) -> None:
     """Raise `Invalid` unless every source that the policy names can be used and there is at least one."""
-    _check_web(policy, web_search)
+    if is_managed(engine):
+        _check_managed(policy, engine)
+    _check_web(policy, web_search or is_managed(engine))
     if policy.document_ids:
         known = set(
             session.scalars(
@@ -76,6 +87,17 @@ _NO_SOURCES = (
     "The run has no sources: name documents (or set documents_all), give urls, or allow the web with a search provider "
     "configured (SEARXNG_URL, a key such as TAVILY_API_KEY, or LEADLINE_SEARCH=wikipedia)."
 )
+
+
+def _check_managed(policy: SourcePolicy, engine: str) -> None:
+    """Raise `Invalid` for sources that a provider's own job cannot use: it searches the web and reads nothing else."""
+    alone = f"The engine {engine} searches the web by itself"
+    if policy.uses_documents:
+        raise Invalid(f"{alone} and cannot read documents: leave them out.", field="source_policy.document_ids")
+    if policy.urls:
+        raise Invalid(f"{alone} and takes no addresses: leave them out.", field="source_policy.urls")
+    if policy.web_mode == "none":
+        raise Invalid(f"{alone}: allow the web.", field="source_policy.web.mode")
 
 
 def _check_web(policy: SourcePolicy, web_search: bool) -> None:

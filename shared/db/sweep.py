@@ -7,10 +7,11 @@ from sqlalchemy.orm import Session, aliased
 
 from shared.db.engine import Transactions
 from shared.db.ledger import LedgerLimits, admit, database_now, interrupt, lock_run, lock_step
+from shared.db.orphaned_jobs import begin_cancelling, orphaned_jobs
 from shared.db.outbox import Outbox
 from shared.db.progress import progress
 from shared.db.tables import OwnerRow, RunRow, StepRow
-from shared.domain.ids import OwnerId, RunId, StepId
+from shared.domain.ids import JobId, OwnerId, RunId, StepId
 from shared.domain.kinds import KINDS, kinds_of
 from shared.domain.states import ACTIVE_RUN, CLAIMABLE, RunKind, RunStatus, StepKind, StepStatus
 from shared.ports.ledger import Committed, WakeUp
@@ -175,6 +176,14 @@ class PostgresSweep:
             return outbox.committed()
 
         return self._transactions.run(work)
+
+    def orphaned_jobs(self, limit: int) -> tuple[JobId, ...]:
+        """Return jobs at providers that nobody waits for any more."""
+        return tuple(JobId(i) for i in self._transactions.run(lambda session: orphaned_jobs(session, limit)))
+
+    def cancel_job(self, job_id: JobId) -> Committed:
+        """Start the run that cancels such a job."""
+        return self._transactions.run(lambda session: begin_cancelling(session, job_id))
 
     def put_off(self, item: str, seconds: float) -> None:
         """Leave a step or a run alone for so long: it could not be dealt with, and others wait behind it."""

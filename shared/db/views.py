@@ -24,6 +24,7 @@ from shared.db.tables import (
     StepRow,
 )
 from shared.domain.budget import Depth, Limits, Usage, stored_limits
+from shared.domain.engines import is_managed
 from shared.domain.errors import NewerRun
 from shared.domain.evidence import RELEVANCE_BAR_BP
 from shared.domain.selection import GIVEN
@@ -93,6 +94,7 @@ def load_view(
         quiet_s=_quiet_s(rows, run, now),
         waited_s=waited,
         wait_limit_s=wait_limit_s,
+        managed=is_managed(run.engine),
     )
 
 

@@ -3,10 +3,11 @@
 from collections.abc import Callable
 
 from shared.domain.budget import research_deadline_s
-from shared.domain.moves import Advance, NewStep, failed_by
+from shared.domain.managed_moves import managed_research, waits_for_provider
+from shared.domain.moves import Advance, NewStep, failed_by, over_budget
 from shared.domain.research_moves import researching, straggler_wake_s
 from shared.domain.states import RESEARCH_STEPS, WAITING_RUN, RunKind, RunStatus, StepKind, StepStatus
-from shared.domain.stopping import EXPIRED, FINISHED
+from shared.domain.stopping import EXPIRED, FINISHED, out_of_budget
 from shared.domain.synthesis_moves import synthesizing
 from shared.domain.view import Knowledge, RunView
 
@@ -25,6 +26,8 @@ def wake_in_s(view: RunView) -> float | None:
     if view.status in WAITING_RUN:
         return 0.0 if view.wait_limit_s is None else max(view.wait_limit_s - view.waited_s, 0.0)
     if view.kind is RunKind.RESEARCH and view.status is RunStatus.RESEARCHING:
+        if view.managed and waits_for_provider(view):
+            return None
         return max(min(research_deadline_s(view.limits) - view.usage.elapsed_s, straggler_wake_s(view)), 0.0)
     if view.kind is RunKind.RESEARCH and view.status is RunStatus.SYNTHESIZING:
         if view.of_kind(StepKind.ASSEMBLE):
@@ -60,7 +63,8 @@ def _created(_: RunView) -> Advance:
 def _planning(view: RunView) -> Advance:
     for step in view.of_kind(StepKind.REVISE_PLAN) or view.of_kind(StepKind.PLAN):
         if step.status is StepStatus.FAILED:
-            return failed_by(step)
+            limit = out_of_budget([step])
+            return failed_by(step) if limit is None else over_budget(step, limit)
         if step.status is StepStatus.COMPLETED and view.plan is not None:
             return Advance(status=RunStatus.AWAITING_PLAN_APPROVAL)
     return Advance()
@@ -72,6 +76,10 @@ def _awaiting(view: RunView) -> Advance:
 
 def _queued(view: RunView) -> Advance:
     return Advance(status=RunStatus.RESEARCHING) if view.may_start else Advance()
+
+
+def _researching(view: RunView) -> Advance:
+    return managed_research(view) if view.managed else researching(view)
 
 
 def _unplanned(view: RunView) -> Advance:
@@ -90,6 +98,7 @@ def _unplanned(view: RunView) -> Advance:
 _UNPLANNED: dict[RunKind, tuple[RunStatus, StepKind]] = {
     RunKind.INGEST: (RunStatus.RESEARCHING, StepKind.PARSE),
     RunKind.REVERIFY: (RunStatus.SYNTHESIZING, StepKind.REVERIFY),
+    RunKind.CANCEL_JOB: (RunStatus.RESEARCHING, StepKind.CANCEL_JOB),
 }
 """Runs without a plan: the status in which they work, and the kind of their steps."""
 
@@ -99,6 +108,6 @@ _RULES: dict[RunStatus, Callable[[RunView], Advance]] = {
     RunStatus.PLANNING: _planning,
     RunStatus.AWAITING_PLAN_APPROVAL: _awaiting,
     RunStatus.QUEUED: _queued,
-    RunStatus.RESEARCHING: researching,
+    RunStatus.RESEARCHING: _researching,
     RunStatus.SYNTHESIZING: synthesizing,
 }

@@ -12,6 +12,7 @@ LeadlineError
 ├── IllegalTransition       a bug: the workflow tried a step that the lifecycle forbids
 └── StepError               a step could not do its work
     ├── Transient           try again soon
+    │   └── NotSent         a request that has not left for sure
     ├── RateLimited         try again not before a given delay
     │   ├── PutOff          our own schedule says when
     │   └── NewerRun        a newer version has moved the run on, and has to go on with it
@@ -19,7 +20,9 @@ LeadlineError
     │   ├── InvalidAnswer   a model gave no usable answer, also when told what is wrong with it
     │   ├── RequestRejected a model's provider does not take the request as it is
     │   ├── BudgetExhausted a limit of the run leaves no room for the work
-    │   └── NotAllowed      refused for safety or by policy; the code names the rule
+    │   ├── NotAllowed      refused for safety or by policy; the code names the rule
+    │   └── Unconfirmed     a paid job was asked for, and nobody knows whether it was begun
+    ├── Held                a person has to see to something before the run can go on
     └── LimitExceeded       the work went past its time, memory or size
 """
 
@@ -104,6 +107,10 @@ class Transient(StepError):
     """The same try may work soon."""
 
 
+class NotSent(Transient):
+    """A request did not leave: nothing can have come of it, so it may be made again."""
+
+
 class RateLimited(StepError):
     """The same try may work after ``after_s`` seconds."""
 
@@ -155,6 +162,25 @@ class BudgetExhausted(Permanent):
 
 class NotAllowed(Permanent):
     """A safety rule or the run's policy forbids it; ``code`` names the rule."""
+
+
+class Unconfirmed(Permanent):
+    """A provider was asked for a job and its answer was lost: the job may run there, and is never asked for again."""
+
+    def __init__(self, provider: str) -> None:
+        super().__init__(
+            "managed:indeterminate",
+            f"Whether {provider} took the job is unknown: its answer was lost. Look in your account there, and cancel "
+            "the job if it runs. It is not submitted again; if there is none, start a new run.",
+        )
+
+
+class Held(StepError):
+    """The run pauses for ``reason``: ``detail`` says what a person has to do before it is resumed."""
+
+    def __init__(self, reason: str, code: str, detail: str) -> None:
+        super().__init__(code, detail)
+        self.reason = reason
 
 
 class LimitExceeded(StepError):

@@ -9,6 +9,7 @@ OwnerId = NewType("OwnerId", str)
 SourceId = NewType("SourceId", str)
 EvidenceId = NewType("EvidenceId", str)
 DocumentId = NewType("DocumentId", str)
+JobId = NewType("JobId", str)
 LeaseToken = NewType("LeaseToken", str)
 
 LOCAL_OWNER = OwnerId("own_local")

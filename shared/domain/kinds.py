@@ -18,6 +18,7 @@ class KindSpec:
 KINDS: dict[StepKind, KindSpec] = {
     StepKind.PLAN: KindSpec("planner", 120, "planning", "Planning"),
     StepKind.REVISE_PLAN: KindSpec("planner", 120, "planning", "Revising the plan"),
+    StepKind.MANAGED: KindSpec("planner", 120, "searching", "Waiting for the provider's research"),
     StepKind.DECIDE: KindSpec("planner", 120, "comparing_evidence", "Comparing evidence"),
     StepKind.SEARCH: KindSpec("fetcher", 60, "searching", "Searching"),
     StepKind.READ_SOURCE: KindSpec("fetcher", 120, "reading_source", "Reading a source"),
@@ -29,6 +30,7 @@ KINDS: dict[StepKind, KindSpec] = {
     StepKind.VERIFY: KindSpec("synthesizer", 300, "verifying", "Verifying statements"),
     StepKind.ASSEMBLE: KindSpec("synthesizer", 180, "synthesizing", "Assembling the report"),
     StepKind.REVERIFY: KindSpec("synthesizer", 180, "verifying", "Checking a report again"),
+    StepKind.CANCEL_JOB: KindSpec("planner", 120, "searching", "Cancelling a provider's job"),
 }
 
 ASKS_A_MODEL = frozenset(

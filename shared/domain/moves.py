@@ -39,6 +39,15 @@ class Advance:
         return self.status is not None or self.iteration is not None or self.finished
 
 
+RAISE_IT = "Raise the limit to go on (increase_budget)."
+"""What to do about a run that a limit has ended with nothing to show."""
+
+
+def over_budget(step: StepView, limit: str) -> Advance:
+    """End the run because a limit leaves no room for a step that comes before any research."""
+    return Advance(RunStatus.BUDGET_EXHAUSTED, limit, limit, f"{step.error} {RAISE_IT}")
+
+
 def failed_by(step: StepView) -> Advance:
     """End the run because a step that it cannot do without has failed for good."""
     reason = f"failed:{step.kind}"

@@ -1,4 +1,4 @@
-"""What a model is asked for: five phases, each of which may have a model of its own."""
+"""What a model is asked for: five phases, each of which may have a model of its own, and a provider's own job."""
 
 from enum import StrEnum
 
@@ -11,7 +11,12 @@ class Phase(StrEnum):
     EXTRACTOR = "extractor"
     WRITER = "writer"
     VERIFIER = "verifier"
+    MANAGED = "managed"
+    """A provider's own research job: no model of ours is asked."""
 
 
-RESEARCH_PHASES = frozenset({Phase.PLANNER, Phase.DECISION, Phase.EXTRACTOR})
+MODEL_PHASES = tuple(phase for phase in Phase if phase is not Phase.MANAGED)
+"""The phases in which a model is asked."""
+
+RESEARCH_PHASES = frozenset({Phase.PLANNER, Phase.DECISION, Phase.EXTRACTOR, Phase.MANAGED})
 """The phases that leave the rest of a limit to writing and checking."""

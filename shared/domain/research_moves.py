@@ -129,10 +129,10 @@ def _search_inputs(search: Search) -> dict[str, Any]:
 def _next_reads(view: RunView) -> tuple[NewStep, ...]:
     """Open the next reads of the iteration; a source that an earlier epoch has read goes straight to extraction."""
     chosen = _unopened(view)
-    queries = {s.key: s.subject for s in _opened_searches(view)} | {GIVEN: _all_questions(view)}
+    queries = {s.key: s.subject for s in _opened_searches(view)} | {GIVEN: all_questions(view)}
     free = max(view.limits.parallel_reads - sum(s.open for s in view.of_kind(*READS)), 0)
     unread = [c for c in chosen if c.snapshot_sha256 is None][:free]
-    again = [_extract_again(view, c, queries[c.search_key]) for c in chosen if c.snapshot_sha256 is not None]
+    again = [extract_again(view, c, queries[c.search_key]) for c in chosen if c.snapshot_sha256 is not None]
     return (*(read_step(view, c, queries[c.search_key]) for c in unread), *again)
 
 
@@ -155,18 +155,19 @@ def _chosen_sources(view: RunView, reads: Sequence[StepView]) -> tuple[Candidate
     return (*given, *choose_reads([] if searching else [s.key for s in searches], view.candidates, taken, room))
 
 
-def _all_questions(view: RunView) -> str:
+def all_questions(view: RunView) -> str:
     """Return what a source is read for that no query found."""
     return " ".join(q.text for q in view.plan.questions) if view.plan else ""
 
 
 def read_step(view: RunView, candidate: Candidate, query: str) -> NewStep:
+    """Return the step that reads a source for the words that led to it."""
     inputs = {"source_id": candidate.source_id, "document_id": candidate.document_id, "query": query}
     key = f"{StepKind.READ_SOURCE}:{candidate.source_id}"
     return NewStep(StepKind.READ_SOURCE, key, view.iteration, candidate.source_id, inputs)
 
 
-def _extract_again(view: RunView, candidate: Candidate, query: str) -> NewStep:
+def extract_again(view: RunView, candidate: Candidate, query: str) -> NewStep:
     """Take a source that an earlier epoch has read straight to extraction: the questions may be others now."""
     inputs = {
         "source_id": candidate.source_id,

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from shared.domain.errors import LimitExceeded, Permanent, PutOff, RateLimited, StepError, Transient
+from shared.domain.errors import Held, LimitExceeded, Permanent, PutOff, RateLimited, StepError, Transient
 
 FIRST_DELAY_S = 1.0
 SHORTEST_WAIT_S = 0.2
@@ -43,17 +43,27 @@ class GiveUp:
     detail: str
 
 
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """The step stays as it is, and its run pauses for this reason until a person lets it go on."""
+
+    reason: str
+    detail: str
+
+
 def is_last(errors: int, caps: Caps) -> bool:
     """Tell whether a step that has had so many errors is given up with the next one."""
     return errors + 1 >= caps.errors
 
 
-def decide_retry(error: Exception, tries: Tries, caps: Caps, patience_s: float | None = None) -> Retry | GiveUp:
+def decide_retry(error: Exception, tries: Tries, caps: Caps, patience_s: float | None = None) -> Retry | GiveUp | Hold:
     """Decide about a try that ended with ``error``; ``tries.errors`` counts this one too.
 
     Delays double from 1 s to 60 s. A rate limit is a postponement: it costs no try, and waits at most 10 minutes.
     ``patience_s`` is for how much longer the step may be put off, where nothing else ends its waiting.
     """
+    if isinstance(error, Held):
+        return Hold(error.reason, error.detail)
     if isinstance(error, PutOff):
         return Retry(min(max(error.after_s, SHORTEST_WAIT_S), MAX_RATE_LIMIT_S), counts=False)
     if isinstance(error, RateLimited):

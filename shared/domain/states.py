@@ -11,6 +11,7 @@ class RunKind(StrEnum):
     RESEARCH = "research"
     INGEST = "ingest"
     REVERIFY = "reverify"
+    CANCEL_JOB = "cancel_job"
 
 
 class RunStatus(StrEnum):
@@ -34,6 +35,7 @@ class StepKind(StrEnum):
 
     PLAN = "plan"
     REVISE_PLAN = "revise_plan"
+    MANAGED = "managed"
     DECIDE = "decide"
     SEARCH = "search"
     READ_SOURCE = "read_source"
@@ -45,6 +47,7 @@ class StepKind(StrEnum):
     VERIFY = "verify"
     ASSEMBLE = "assemble"
     REVERIFY = "reverify"
+    CANCEL_JOB = "cancel_job"
 
 
 class StepStatus(StrEnum):
@@ -80,17 +83,18 @@ PLANNING_STEPS = frozenset({StepKind.PLAN, StepKind.REVISE_PLAN})
 READS = frozenset({StepKind.READ_SOURCE, StepKind.READ_IN_BROWSER})
 ACQUIRING = READS | {StepKind.PARSE}
 """The kinds of step without which a source has no text."""
-RESEARCH_STEPS = READS | {StepKind.DECIDE, StepKind.SEARCH, StepKind.PARSE, StepKind.EXTRACT}
+RESEARCH_STEPS = READS | {StepKind.MANAGED, StepKind.DECIDE, StepKind.SEARCH, StepKind.PARSE, StepKind.EXTRACT}
 SYNTHESIS_STEPS = frozenset({StepKind.OUTLINE, StepKind.WRITE_SECTION, StepKind.VERIFY, StepKind.ASSEMBLE})
 
 CLAIMABLE: dict[RunKind, dict[RunStatus, frozenset[StepKind]]] = {
     RunKind.RESEARCH: {
         RunStatus.PLANNING: PLANNING_STEPS,
         RunStatus.RESEARCHING: RESEARCH_STEPS,
-        RunStatus.SYNTHESIZING: SYNTHESIS_STEPS | (RESEARCH_STEPS - {StepKind.DECIDE}),
+        RunStatus.SYNTHESIZING: SYNTHESIS_STEPS | (RESEARCH_STEPS - {StepKind.DECIDE, StepKind.MANAGED}),
     },
     RunKind.INGEST: {RunStatus.RESEARCHING: frozenset({StepKind.PARSE})},
     RunKind.REVERIFY: {RunStatus.SYNTHESIZING: frozenset({StepKind.REVERIFY})},
+    RunKind.CANCEL_JOB: {RunStatus.RESEARCHING: frozenset({StepKind.CANCEL_JOB})},
 }
 """The kinds of step that may run while a run of this kind has this status; none in any other."""
 
@@ -105,7 +109,7 @@ def claimable(kind: RunKind, status: RunStatus) -> frozenset[StepKind]:
 
 _FORWARD: dict[RunStatus, frozenset[RunStatus]] = {
     RunStatus.CREATED: frozenset({RunStatus.PLANNING, RunStatus.RESEARCHING, RunStatus.SYNTHESIZING}),
-    RunStatus.PLANNING: frozenset({RunStatus.AWAITING_PLAN_APPROVAL, RunStatus.FAILED}),
+    RunStatus.PLANNING: frozenset({RunStatus.AWAITING_PLAN_APPROVAL, RunStatus.FAILED, RunStatus.BUDGET_EXHAUSTED}),
     RunStatus.AWAITING_PLAN_APPROVAL: frozenset({RunStatus.QUEUED, RunStatus.PLANNING}),
     RunStatus.QUEUED: frozenset({RunStatus.RESEARCHING, RunStatus.SYNTHESIZING, RunStatus.PLANNING}),
     RunStatus.RESEARCHING: frozenset(
@@ -124,7 +128,7 @@ _FORWARD: dict[RunStatus, frozenset[RunStatus]] = {
         }
     ),
     RunStatus.FAILED: frozenset({RunStatus.PLANNING, RunStatus.QUEUED}),
-    RunStatus.BUDGET_EXHAUSTED: frozenset({RunStatus.QUEUED}),
+    RunStatus.BUDGET_EXHAUSTED: frozenset({RunStatus.QUEUED, RunStatus.PLANNING}),
 }
 """How a run goes on, apart from pausing and cancelling, which every open run can; the last two are reopened."""
 

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from shared.domain.moves import Advance, NewStep, failed_by
+from shared.domain.errors import OVER_BUDGET
+from shared.domain.moves import RAISE_IT, Advance, NewStep, failed_by
 from shared.domain.refinement_moves import brought, has_begun, may_begin, refines, searching, suffix_of, wanted_of
 from shared.domain.states import RESEARCH_STEPS, SYNTHESIS_STEPS, RunStatus, StepKind, StepStatus
 from shared.domain.stopping import NO_EVIDENCE, gate_passes, out_of_budget
@@ -98,5 +99,14 @@ def _assembled(view: RunView, step: StepView) -> Advance:
     if step.open:
         return Advance()
     if not step.result["findings"]:
-        return Advance(RunStatus.BUDGET_EXHAUSTED, NO_EVIDENCE, NO_EVIDENCE)
+        return Advance(RunStatus.BUDGET_EXHAUSTED, NO_EVIDENCE, NO_EVIDENCE, _limit_to_raise(view))
     return Advance(RunStatus(step.result["terminal_status"]), view.stop_reason)
+
+
+def _limit_to_raise(view: RunView) -> str | None:
+    """Return what to do where a limit is why nothing can be reported."""
+    reason = view.stop_reason or ""
+    if not reason.startswith(OVER_BUDGET):
+        return None
+    limit = reason.removeprefix(OVER_BUDGET)
+    return f"Nothing could be reported within the run's limit on {limit}. {RAISE_IT}"

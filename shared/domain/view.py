@@ -124,6 +124,8 @@ class RunView:
     """Seconds for which the run has had its status."""
     wait_limit_s: float | None = None
     """How long it may wait for a person, if whoever asks knows."""
+    managed: bool = False
+    """Whether a provider's own job does the research."""
     unplanned: StepCounts = StepCounts()
 
     def of_kind(self, *kinds: StepKind) -> tuple[StepView, ...]:

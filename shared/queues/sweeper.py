@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from shared.domain.errors import LeadlineError, RateLimited
-from shared.domain.ids import OwnerId, RunId, StepId
+from shared.domain.ids import JobId, OwnerId, RunId, StepId
 from shared.domain.kinds import KINDS
 from shared.ports.ledger import Committed, WakeUp
 from shared.ports.observer import UNOBSERVED, Observer
@@ -28,7 +28,7 @@ MOST_WAITING = 200
 SHORTEST_SLEEP_S = 0.05
 PUT_OFF_S = 30.0
 
-Item = TypeVar("Item", StepId, OwnerId, RunId)
+Item = TypeVar("Item", StepId, OwnerId, RunId, JobId)
 
 
 class Sweep(Protocol):
@@ -64,6 +64,14 @@ class Sweep(Protocol):
 
     def advance(self, run_id: RunId) -> Committed:
         """Move such a run on."""
+        ...
+
+    def orphaned_jobs(self, limit: int) -> tuple[JobId, ...]:
+        """Return jobs at providers that nobody waits for any more."""
+        ...
+
+    def cancel_job(self, job_id: JobId) -> Committed:
+        """Start the run that cancels such a job."""
         ...
 
     def put_off(self, item: str, seconds: float) -> None:
@@ -107,6 +115,7 @@ class Sweeper:
         reclaimed = self._each(self._sweep.expired(BATCH), self._sweep.reclaim)
         admitted = self._each(self._sweep.owners_with_room(ADMITTED), self._sweep.admit)
         advanced = self._each(self._sweep.due_runs(BATCH), self._sweep.advance)
+        self._each(self._sweep.orphaned_jobs(BATCH), self._sweep.cancel_job)
         due, all_sent = self._wake()
         self._count(reclaimed, due)
         return Swept(len(due), len(reclaimed), len(admitted), len(advanced), all_sent)

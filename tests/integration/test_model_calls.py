@@ -18,13 +18,13 @@ from shared.db.model_calls import PostgresCallBook, wanted_by
 from shared.db.model_usage import load_booked, load_by_phase
 from shared.domain.errors import BudgetExhausted, Permanent, RateLimited, Transient
 from shared.domain.ids import LOCAL_OWNER, RunId
-from shared.domain.phases import RESEARCH_PHASES, Phase
+from shared.domain.phases import MODEL_PHASES, RESEARCH_PHASES, Phase
 from shared.domain.prices import Price, PriceTable
 from shared.domain.spending import Spend, allowance
 from shared.ports.completions import Call, Message, Reply
-from shared.ports.ledger import Lease
+from shared.ports.ledger import Lease, Outcome
 from shared.ports.model import ModelRequest, TokenUsage
-from tests.support.stage import ALL_KINDS, Stage
+from tests.support.stage import ALL_KINDS, Stage, plan
 
 WORKERS = 4
 BUDGET = {"model_calls": 8, "verification_calls": 4, "input_tokens": 3000, "output_tokens": 1500, "cost_usd": 0.012}
@@ -213,6 +213,36 @@ def test_a_rate_limit_in_planning_has_an_end(stage: Stage) -> None:
     assert "retry" in run.allowed_actions
 
 
+def test_a_limit_too_small_for_the_plan_names_itself(stage: Stage) -> None:
+    """No failure of the run's: it says which limit and what to do, and plans once that is raised."""
+    run_id, created = stage.create(budget={"cost_usd": 0.0001})
+    stage.ledger.fail(stage.claim(created.wake_ups[0].step_id), BudgetExhausted("cost_usd", 0.0001))
+    run = stage.reads.run(LOCAL_OWNER, run_id)
+    assert (run.status, run.stop_reason, run.report_version) == ("budget_exhausted", "budget:cost_usd", 0)
+    assert "limit on cost_usd (0.0001)" in (run.last_error or "")
+    assert "increase_budget" in (run.last_error or "")
+    stage.act(run_id, "increase_budget", limits={"cost_usd": 5.0})
+    run = stage.reads.run(LOCAL_OWNER, run_id)
+    assert (run.status, run.stop_reason, run.last_error) == ("planning", None, None)
+    [step_id] = stage.pending(run_id, "plan")
+    stage.finish(step_id, Outcome("planned", plan=plan()))
+    assert stage.status(run_id) == "awaiting_plan_approval"
+
+
+def test_a_change_of_the_plan_that_had_no_room_is_made_once_it_has(stage: Stage) -> None:
+    """The instruction is not lost, whether the limit is raised or a failure retried."""
+    for error, action, more in (
+        (BudgetExhausted("cost_usd", 1.0), "increase_budget", {"limits": {"cost_usd": 5.0}}),
+        (Permanent("model:key", "no"), "retry", {}),
+    ):
+        run_id, _ = stage.planned(budget={"cost_usd": 1.0})
+        stage.act(run_id, "refine", instruction="Only the north.")
+        stage.ledger.fail(stage.claim(stage.pending(run_id, "revise_plan")[0]), error)
+        stage.act(run_id, action, **more)
+        [step_id] = stage.pending(run_id, "revise_plan")
+        assert stage.claim(step_id).inputs["instruction"] == "Only the north."
+
+
 def test_a_limit_on_cost_ends_research_and_can_be_raised(stage: Stage, transactions: Transactions) -> None:
     """The call that does not fit is not made; the run writes what it has, and goes on once the limit is raised."""
     book, lease = PostgresCallBook(transactions, PRICES), working(stage, cost_usd=0.02)
@@ -247,7 +277,7 @@ class Try:
 
 TRIES = st.builds(
     Try,
-    phase=st.sampled_from(list(Phase)),
+    phase=st.sampled_from(MODEL_PHASES),
     chars=st.integers(1, 1500),
     most=st.integers(1, 600),
     used_input=st.floats(0, 1.3),

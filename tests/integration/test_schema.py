@@ -5,7 +5,7 @@ from alembic.migration import MigrationContext
 from sqlalchemy import create_engine, text
 
 from shared.db.engine import Transactions
-from shared.db.tables import Base
+from shared.db.job_tables import ManagedJobRow
 
 UNINDEXED = """
 select c.conrelid::regclass || '.' || a.attname
@@ -20,7 +20,7 @@ def test_the_migrations_make_the_tables_of_the_code(database: str) -> None:
     engine = create_engine(database)
     try:
         with engine.connect() as connection:
-            differences = compare_metadata(MigrationContext.configure(connection), Base.metadata)
+            differences = compare_metadata(MigrationContext.configure(connection), ManagedJobRow.metadata)
     finally:
         engine.dispose()
     assert differences == []

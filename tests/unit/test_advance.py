@@ -26,6 +26,8 @@ def test_a_run_goes_from_question_to_report() -> None:
         StepKind.REVISE_PLAN,
         StepKind.READ_IN_BROWSER,
         StepKind.REVERIFY,
+        StepKind.MANAGED,
+        StepKind.CANCEL_JOB,
     }
 
 
@@ -63,6 +65,23 @@ def test_no_evidence_is_never_completed() -> None:
     run = Simulation(World(covers=lambda source: False, findings=0))
     assert run.play() is RunStatus.BUDGET_EXHAUSTED
     assert run.view.stop_reason == "no_evidence"
+
+
+def test_a_limit_without_room_for_a_plan_ends_the_run_by_its_name() -> None:
+    """It is no failure: the limit is the stop reason, and what to do is said."""
+    run = Simulation(World(fails=lambda s: s.kind is StepKind.PLAN, code="budget:cost_usd"))
+    assert run.play() is RunStatus.BUDGET_EXHAUSTED
+    assert run.view.stop_reason == "budget:cost_usd"
+    assert "increase_budget" in (advance(replace(run.view, status=RunStatus.PLANNING)).error or "")
+
+
+def test_a_limit_that_left_nothing_to_report_says_what_to_raise() -> None:
+    """The reason stays that there is no evidence; the sentence names the limit behind it."""
+    run = Simulation(World(fails=lambda s: s.kind is StepKind.SEARCH, code="budget:cost_usd", findings=0))
+    assert run.play() is RunStatus.BUDGET_EXHAUSTED
+    assert run.view.stop_reason == "no_evidence"
+    before = replace(run.view, status=RunStatus.SYNTHESIZING, stop_reason="budget:cost_usd")
+    assert "limit on cost_usd" in (advance(before).error or "")
 
 
 @pytest.mark.parametrize("kind", [StepKind.PLAN, StepKind.DECIDE, StepKind.OUTLINE, StepKind.WRITE_SECTION])

@@ -205,6 +205,13 @@ def test_a_tally_counts_what_a_run_has_found() -> None:
     assert tally.notes == ["4 of 8 searches used"]
 
 
+def test_a_pause_is_told_with_what_to_do() -> None:
+    """Whoever follows a run that waits for a person learns of it at once."""
+    tally = Tally()
+    tally.add(event("status_changed", to="paused", reason="provider"))
+    assert tally.notes == ["Paused (provider): `leadline show r` says why, `leadline resume r` lets it go on."]
+
+
 def test_plain_lines_come_once_for_each_phase_and_iteration() -> None:
     """A run that goes back and forth between phases does not repeat itself."""
     tally, lines = Tally(), []

@@ -82,7 +82,10 @@ def test_capabilities_tell_what_is_configured(desk: Desk) -> None:
         ("extractive", True),
         ("llm", False),
         ("baseline", False),
+        ("managed:google", False),
+        ("managed:openai", False),
     ]
+    assert "GEMINI_API_KEY" in bare["engines"][3]["lacks"]
     assert "LEADLINE_MODEL" in bare["engines"][1]["lacks"]
     assert (bare["web"]["search_providers"], bare["documents"]["largest_bytes"]) == ([], 1000)
     assert bare["budget"]["tiers"]["quick"]["fetches"] == TIERS[Depth.QUICK].fetches
@@ -94,11 +97,15 @@ def test_capabilities_name_models_and_providers() -> None:
     """With a model `auto` is the engine that asks it."""
     deps = fake_deps(Desk())
     models = {"planner": "small", "writer": "large"}
-    configured = Configured("1.2", models, search_providers=("searxng",), reranker="jina")
+    configured = Configured(
+        "1.2", models, search_providers=("searxng",), reranker="jina", managed={"managed:google": "an-agent"}
+    )
     http = create_app(replace(deps, configured=configured, has_model=True)).test_client()
     body = http.get("/api/v1/capabilities").json
     assert (body["version"], body["default_engine"]) == ("1.2", "llm")
     assert body["engines"][1]["models"] == {"planner": "small", "writer": "large"}
+    assert body["engines"][3]["models"] == {"managed": "an-agent"}
+    assert (body["engines"][3]["configured"], body["engines"][4]["configured"]) == (True, False)
     assert body["web"]["search_providers"] == ["searxng"]
     assert body["web"]["reranker"] == "jina"
     services = {row["name"]: row for row in body["web"]["services"]}

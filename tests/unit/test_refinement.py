@@ -8,10 +8,20 @@ import pytest
 from services.synthesizer import handlers
 from services.synthesizer.prompts.write import SectionText
 from services.synthesizer.rules.gaps import Wanted, allowed, wanted
+from services.synthesizer.rules.summaries import REPLACED, new_summary, standing
+from services.synthesizer.rules.writing import ANSWER_BLOCK, ROUND_PLACES, SUMMARY, SUMMARY_BLOCK
 from services.synthesizer.verify import verify_bundle
 from shared.domain.budget import TIERS, Depth
 from shared.domain.states import RunStatus, StepKind
-from tests.factories.research import make_plan
+from tests.factories.research import (
+    make_draft,
+    make_evidence,
+    make_plan,
+    make_snapshot,
+    make_source,
+    make_statement,
+    make_verdict,
+)
 from tests.fakes.materials import make_lease
 from tests.fakes.model import RuleModel, ToldModel
 from tests.support.harbour_run import harbour_run, synthesize
@@ -111,16 +121,58 @@ def test_a_later_round_writes_new_evidence_only() -> None:
     lease = replace(make_lease(StepKind.OUTLINE, "outline", round=1), key="outline:r1")
     run.commit(lease, handlers.outline(deps, lease))
     again = run.results["outline:r1"]
-    assert {i for ids in again["cards"].values() for i in ids} == {late.evidence_id}
+    summed = again["cards"].get(SUMMARY, ())
+    assert {i for name, ids in again["cards"].items() if name != SUMMARY for i in ids} == {late.evidence_id}
+    assert late.evidence_id in summed
+    assert len(summed) > 1
     for section in again["sections"]:
         play(run, deps, section, round=1)
-    added = [d for i, d in run.drafted.items() if i not in before]
+    added = [d for i, d in run.drafted.items() if i not in before and d.section_id != SUMMARY]
     assert added
     assert all(d.ordinal >= 1000 and d.statement.evidence_ids == (late.evidence_id,) for d in added)
     lease = make_lease(StepKind.ASSEMBLE, "assemble", terminal_status="completed")
     run.commit(lease, handlers.assemble(deps, lease))
+    check_summary(run, before)
     checked = verify_bundle(run.files["bundle"].data)
     assert checked.ok, checked.faults
+
+
+def check_summary(run: Any, before: set[str]) -> None:
+    """Require that the newest summary alone stands, and that the one before it counts for nothing."""
+    [report] = run.reports
+    told = {s.id for s in report.executive_summary}
+    assert told
+    assert not told & before
+    first = {i for i, d in run.drafted.items() if d.section_id == SUMMARY and i in before}
+    assert all(REPLACED in run.judged[i].reasons for i in first)
+    assert report.verification.statements == len(run.drafted) - len(first)
+
+
+def test_the_newest_summary_stands_as_far_as_it_passed() -> None:
+    """One of which nothing passed leaves the one before it in its place."""
+    drafts, rows = [], []
+    for number, passes in ((0, True), (1, True), (2, False)):
+        for block in (ANSWER_BLOCK, SUMMARY_BLOCK):
+            statement = make_statement(f"stm_{number}{block}", "It is deep.")
+            place = number * ROUND_PLACES + block
+            drafts.append(make_draft(statement, place, SUMMARY, place))
+            rows.append(make_verdict(statement, "supported" if passes else "unsupported", emitted=passes))
+    found = standing(drafts, rows)
+    assert [d.statement.id for d in found.drafts] == ["stm_10", "stm_11", "stm_20", "stm_21"]
+    assert [(r.statement_id, r.emitted) for r in found.replaced] == [("stm_00", False), ("stm_01", False)]
+    assert standing(drafts[:2], rows[:2]).replaced == ()
+
+
+def test_a_summary_of_the_same_cards_is_not_written_again() -> None:
+    """What a round has found may bear on the report without being the best of any question."""
+    plan = make_plan("How deep is it?")
+    snapshot = make_snapshot("It is 14 metres deep. It was dug by hand.")
+    source = make_source("src_1", snapshot)
+    one = make_evidence("evd_1", source, snapshot, "It is 14 metres deep.")
+    two = make_evidence("evd_2", source, snapshot, "It was dug by hand.")
+    first = {"s1": ["evd_1"], SUMMARY: ["evd_1"]}
+    assert new_summary(plan, [first, {"s1": ["evd_2"]}], (one, two)) == ("evd_1", "evd_2")
+    assert new_summary(plan, [first, {"s1": []}], (one, two)) == ()
 
 
 def play(run: Any, deps: Any, section: str, **inputs: Any) -> None:

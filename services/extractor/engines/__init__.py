@@ -5,7 +5,9 @@ from typing import Protocol
 
 from services.extractor.engines.extractive import ExtractiveExtraction
 from services.extractor.engines.llm import LlmExtraction
+from services.extractor.engines.managed import ManagedExtraction
 from services.extractor.engines.spans import ExtractRequest, Picked
+from shared.domain.engines import MANAGED
 from shared.domain.errors import Permanent
 from shared.ports.cpu import Cpu
 from shared.ports.model import Model
@@ -23,6 +25,7 @@ ENGINES: Mapping[str, Callable[[Cpu, Model], ExtractEngine]] = {
     "baseline": lambda cpu, _: ExtractiveExtraction(cpu),
     "extractive": lambda cpu, _: ExtractiveExtraction(cpu),
     "llm": LlmExtraction,
+    **dict.fromkeys(MANAGED, lambda cpu, _: ManagedExtraction(cpu)),
 }
 """The engines that there are, by name; each is made with the processes and the model that it may use."""
 

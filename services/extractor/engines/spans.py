@@ -22,6 +22,8 @@ class ExtractRequest:
     max_chars: int
     max_calls: int = 1
     """Calls that may be made to show a long source to a model."""
+    claims: tuple[tuple[str, str], ...] = ()
+    """Question ids and sentences that are said to come from this source."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from services.gateway.pages.assets import asset
 from services.gateway.pages.rendering import page
 from services.gateway.parameters import DocumentsQuery, HomeQuery
 from shared.contracts.plan import Endpoint
+from shared.domain.engines import is_managed
 from shared.domain.states import FINAL_RUN, RunStatus
 
 RUNS_PER_PAGE = 20
@@ -46,7 +47,8 @@ def blueprint(deps: Deps) -> Blueprint:
     @routes.get("/runs/<run_id>")
     def run(run_id: str) -> Response:
         found = reads.run(current_owner(), handlers.checked_run_id(run_id))
-        endpoints = [name for name in get_args(Endpoint) if found.source_policy.allows_endpoint(name)]
+        policy, searches = found.source_policy, not is_managed(found.engine)
+        endpoints = [name for name in get_args(Endpoint) if searches and policy.allows_endpoint(name)]
         return page("run.html", here="/runs", with_keys=with_keys, run=found, endpoints=endpoints)
 
     @routes.get("/documents")

@@ -7,8 +7,10 @@ from services.planner.brief import Brief
 from services.planner.engines.baseline import BaselinePlanner
 from services.planner.engines.extractive import ExtractivePlanner
 from services.planner.engines.llm import LlmPlanner
+from services.planner.engines.managed import ManagedPlanner
 from services.planner.rules import Proposal
 from shared.contracts.plan import Plan
+from shared.domain.engines import MANAGED
 from shared.domain.errors import Permanent
 from shared.ports.materials import RunFacts
 from shared.ports.model import Model
@@ -34,6 +36,7 @@ ENGINES: Mapping[str, Callable[[Model], PlannerEngine]] = {
     "baseline": lambda _: BaselinePlanner(),
     "extractive": lambda _: ExtractivePlanner(),
     "llm": LlmPlanner,
+    **dict.fromkeys(MANAGED, lambda _: ManagedPlanner()),
 }
 """The engines that there are, by name; each is made with the model that it may ask."""
 

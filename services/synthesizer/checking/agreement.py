@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from services.synthesizer.checking.contents import Contents
 from services.synthesizer.checking.faults import Fault
-from services.synthesizer.gate.again import judge_again, judgement
+from services.synthesizer.gate.again import aligns, judge_again, judgement
 from services.synthesizer.gate.context import GateContext, gate_context
 from services.synthesizer.gate.exists import delivered
 from services.synthesizer.gate.judge import VERIFIERS
@@ -82,7 +82,7 @@ def _statement_faults(contents: Contents, stands: Mapping[str, Statement]) -> It
 
 def _verdict_faults(contents: Contents, stands: Mapping[str, Statement], context: GateContext) -> Iterator[Fault]:
     """Yield the verdicts that the gate does not give again, and what a model let pass although a check refuses it."""
-    rows, align = contents.verdicts, contents.report.engine in NO_MODEL
+    rows, align = contents.verdicts, aligns(contents.report.engine, contents.verdicts)
     for row, again in zip(rows, judge_again(rows, stands, context, align=align), strict=True):
         if judgement(row) != judgement(again):
             why = "; ".join(again.reasons) or "it passes"

@@ -7,9 +7,11 @@ from services.synthesizer.engines.answers import Verification, Writing
 from services.synthesizer.engines.baseline import BaselineSynthesis
 from services.synthesizer.engines.extractive import ExtractiveSynthesis
 from services.synthesizer.engines.llm import LlmSynthesis
+from services.synthesizer.engines.managed import ManagedSynthesis
 from services.synthesizer.gate.context import GateContext
 from services.synthesizer.rules.writing import OutlineTask, SectionTask, WritingBrief
 from shared.contracts.report import Statement
+from shared.domain.engines import MANAGED
 from shared.domain.errors import Permanent
 from shared.ports.cpu import Cpu
 from shared.ports.model import Model
@@ -38,6 +40,7 @@ ENGINES: Mapping[str, Callable[[Cpu, Model], SynthesisEngine]] = {
     "baseline": BaselineSynthesis,
     "extractive": lambda cpu, _: ExtractiveSynthesis(cpu),
     "llm": LlmSynthesis,
+    **dict.fromkeys(MANAGED, ManagedSynthesis),
 }
 """The engines that there are, by name; each is made with the processes and the model that it may use."""
 

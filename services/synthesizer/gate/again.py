@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from services.synthesizer.gate.alignment import ALIGNMENT
 from services.synthesizer.gate.context import Check, GateContext
 from services.synthesizer.gate.exists import check_exists, sound_snapshots
 from services.synthesizer.gate.judge import is_analysis, judge_all
 from services.synthesizer.gate.numbers import check_numbers
 from shared.contracts.report import Statement, Verdict, VerdictRow
+from shared.domain.engines import NO_MODEL
 
 
 def judge_again(
@@ -21,6 +23,11 @@ def judge_again(
     anew = {row.statement_id: row for row in judge_all(statements, context, align=align)}
     sound = sound_snapshots(context, context.evidence)
     return tuple(anew.get(row.statement_id) or _mechanical(row, stands, context, sound) for row in rows)
+
+
+def aligns(engine: str, rows: Sequence[VerdictRow]) -> bool:
+    """Tell whether verdicts come from aligning words: always without a model, else where a row says so."""
+    return engine in NO_MODEL or any(row.verifier == ALIGNMENT for row in rows)
 
 
 def judgement(row: VerdictRow) -> tuple[Verdict, tuple[str, ...], dict[str, str], bool]:

@@ -14,7 +14,9 @@ from services.synthesizer.rules.confidence import confidence_of, contested_evide
 from services.synthesizer.rules.methodology import Course, methodology
 from services.synthesizer.rules.prose import told_answer, told_summary
 from services.synthesizer.rules.selection import published_after, section_questions
+from services.synthesizer.rules.summaries import standing
 from shared.contracts.evidence import Contradiction, Evidence, Source
+from shared.contracts.managed import ToldReport
 from shared.contracts.plan import Plan
 from shared.contracts.report import (
     Citation,
@@ -62,11 +64,16 @@ class Material:
     contradictions: tuple[Contradiction, ...]
     searches: int
     usage: Mapping[str, Any]
+    told: ToldReport | None = None
+    """The report of a provider's job, where one has done the research."""
 
 
 @dataclass(frozen=True, slots=True)
 class Assembled:
-    """The report, its emitted findings counted, one verdict for every draft, and those that no verifier gave."""
+    """The report, its emitted findings counted, one verdict for every draft, and rows that no verifier gave.
+
+    Among the latter are those of a summary that a later one has taken the place of: they are no part of the report.
+    """
 
     report: Report
     findings: int
@@ -80,10 +87,11 @@ def assemble(material: Material) -> Assembled:
     evidence = {e.evidence_id: e for e in weighed(material.plan, material.evidence, sources, material.stats)}
     contradictions = _citable(material.contradictions, material.citable)
     known = Known(evidence, sources, contradictions)
-    rows, missing = _rows(material.drafts, material.verdicts)
-    emitted = tuple(_emitted(material.drafts, rows, known))
+    now = standing(material.drafts, material.verdicts)
+    rows, missing = _rows(now.drafts, material.verdicts)
+    emitted = tuple(_emitted(now.drafts, rows, known))
     findings = [d.statement for d in emitted if d.statement.kind == "finding"]
-    summary = verification_summary(material.drafts, rows)
+    summary = verification_summary(now.drafts, rows)
     answer = told_answer(emitted) or short_answer(material.plan, findings, known)
     report = Report(
         run_id=material.run_id,
@@ -105,7 +113,7 @@ def assemble(material: Material) -> Assembled:
     )
     citations = number(cited_ids(report), evidence)
     report = report.model_copy(update={"citations": citations, "source_mix": source_mix(citations, sources)})
-    return Assembled(report, len(findings), tuple(rows.values()), missing)
+    return Assembled(report, len(findings), tuple(rows.values()), (*missing, *now.replaced))
 
 
 def verification_summary(drafts: Sequence[Draft], rows: Mapping[str, VerdictRow]) -> VerificationSummary:
@@ -235,6 +243,8 @@ def _gaps(material: Material, findings: Sequence[Statement], evidence: Mapping[s
         yield Gap(question_id=None, description=f"Not read: {source.title or source.url}{why}")
     if len(unreadable) > UNREADABLE_SHOWN:
         yield Gap(question_id=None, description=f"Not read: {len(unreadable) - UNREADABLE_SHOWN} further sources")
+    for address in (material.told.refused if material.told else ())[:UNREADABLE_SHOWN]:
+        yield Gap(question_id=None, description=f"Not read: {address}: the run's rules do not allow this address.")
 
 
 def _course(material: Material) -> Course:
@@ -251,6 +261,8 @@ def _course(material: Material) -> Course:
         published_later=sum(published_after(s.published_at, material.as_of) for s in read),
         undated=sum(s.published_at is None for s in read),
         stop_reason=material.stop_reason,
+        told=len(material.told.sentences) if material.told else None,
+        omitted=material.told.omitted if material.told else 0,
         verifier=" or ".join(verifiers(material.verdicts)) or f"{VERIFIER} {VERIFIER_VERSION}",
     )
 

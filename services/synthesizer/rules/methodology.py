@@ -5,10 +5,16 @@ from dataclasses import dataclass
 
 from shared.contracts.report import VerificationSummary
 from shared.domain import stopping
+from shared.domain.engines import MANAGED
 
 _ENGINES = {
     "baseline": "One round of searches was made and one prompt wrote the text; every sentence passed the same check.",
     "extractive": "Every finding is a sentence of a source, word for word; no language model wrote or judged it.",
+    **dict.fromkeys(
+        MANAGED,
+        "A provider's own research job searched and wrote; this run fetched the pages that it cites, and a sentence "
+        "stands only where spans of them support it.",
+    ),
     "llm": "A language model planned, chose passages and wrote; the figures and names of every sentence stand in them.",
 }
 _LIMITS = {
@@ -47,6 +53,10 @@ class Course:
     undated: int
     stop_reason: str | None
     verifier: str
+    told: int | None = None
+    """Sentences of a provider's report, where one has done the research."""
+    omitted: int = 0
+    """What of that report was not taken up: rows of tables and what is past the limits."""
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:
@@ -60,11 +70,7 @@ def methodology(course: Course, summary: VerificationSummary) -> tuple[str, ...]
 
 
 def _sentences(course: Course, summary: VerificationSummary) -> Iterator[str]:
-    yield (
-        f"{counted(course.questions, 'question')} led to {counted(course.searches, 'search', 'searches')}, which found "
-        f"{counted(course.found, 'source')}; {counted(course.read, 'source')} could be read, and "
-        f"{counted(course.evidence, 'passage')} bore on the questions."
-    )
+    yield _found(course)
     if course.copies:
         one = course.copies == 1
         yield (
@@ -81,8 +87,21 @@ def _sentences(course: Course, summary: VerificationSummary) -> Iterator[str]:
         f"({course.verifier}); {dropped}."
     )
     stop = stop_in_words(course.stop_reason)
+    if course.told is not None and course.stop_reason == stopping.NO_NEW_INFORMATION:
+        stop = "the provider's report held no more"
     if stop:
         yield f"Research stopped because {stop}."
+
+
+def _found(course: Course) -> str:
+    read = f"{counted(course.read, 'source')} could be read, and {counted(course.evidence, 'passage')}"
+    if course.told is None:
+        searches = counted(course.searches, "search", "searches")
+        found = f"{counted(course.questions, 'question')} led to {searches}, which found"
+        return f"{found} {counted(course.found, 'source')}; {read} bore on the questions."
+    left_out = f" {counted(course.omitted, 'row or passage', 'rows or passages')} of it could not be taken up."
+    told = f"The provider's report has {counted(course.told, 'sentence')} and cites {counted(course.found, 'source')}"
+    return f"{told}; {read} bore on the sentences.{left_out if course.omitted else ''}"
 
 
 def _about_time(course: Course) -> Iterator[str]:

@@ -5,7 +5,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from services.synthesizer.prompts.write import Block, Derivation, SectionText, Sentence, SummaryText
-from services.synthesizer.rules.writing import ANSWER_BLOCK, SUMMARY, SUMMARY_BLOCK, SectionTask, statement_id
+from services.synthesizer.rules.writing import (
+    ANSWER_BLOCK,
+    ROUND_PLACES,
+    SUMMARY,
+    SUMMARY_BLOCK,
+    SectionTask,
+    statement_id,
+)
 from shared.contracts.evidence import Evidence
 from shared.contracts.report import Derived, DerivedInput, Draft, DraftForm, Statement
 from shared.domain.excerpts import one_line
@@ -72,18 +79,23 @@ def summary_drafts(task: SectionTask, written: SummaryText, most: int) -> tuple[
     told = [(ANSWER_BLOCK, s) for s in (written.short_answer,) if s] + [(SUMMARY_BLOCK, s) for s in written.summary]
     for number, (block, sentence) in enumerate(told, start=1):
         section.take(_Place(block, "paragraph"), number, sentence)
-    first = next((d.ordinal for d in section.drafts if d.block == ANSWER_BLOCK), None)
-    return tuple(d for d in section.drafts if d.block == SUMMARY_BLOCK or d.ordinal == first)
+    first = next((d.ordinal for d in section.drafts if _stands_in(d, ANSWER_BLOCK)), None)
+    return tuple(d for d in section.drafts if _stands_in(d, SUMMARY_BLOCK) or d.ordinal == first)
 
 
 def told_answer(emitted: Iterable[Draft]) -> Statement | None:
     """Return the short answer among the drafts that passed, or None when none was written or it did not pass."""
-    return next((d.statement for d in emitted if d.section_id == SUMMARY and d.block == ANSWER_BLOCK), None)
+    return next((d.statement for d in emitted if d.section_id == SUMMARY and _stands_in(d, ANSWER_BLOCK)), None)
 
 
 def told_summary(emitted: Iterable[Draft]) -> tuple[Statement, ...]:
     """Return what passed of the summary."""
-    return tuple(d.statement for d in emitted if d.section_id == SUMMARY and d.block == SUMMARY_BLOCK)
+    return tuple(d.statement for d in emitted if d.section_id == SUMMARY and _stands_in(d, SUMMARY_BLOCK))
+
+
+def _stands_in(draft: Draft, block: int) -> bool:
+    """Tell whether a draft of a summary stands in this block of it, whichever round wrote it."""
+    return draft.block % ROUND_PLACES == block
 
 
 def _places(number: int, block: Block, words: frozenset[str]) -> Iterator[tuple[_Place, Sentence]]:

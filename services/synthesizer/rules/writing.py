@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from services.synthesizer.rules.sentences import sentences_of
 from shared.contracts.evidence import Evidence, Source
+from shared.contracts.managed import ToldSentence
 from shared.contracts.plan import Plan
 from shared.contracts.report import Draft, Statement
 from shared.domain.budget import Depth
@@ -62,6 +63,8 @@ class WritingBrief:
     depth: Depth
     language: str | None
     as_of: str | None
+    told: tuple[ToldSentence, ...] = ()
+    """The sentences of a provider's report, where one has done the research."""
 
 
 def statement_id(run_id: str, epoch: int, section_id: str, ordinal: int) -> str:

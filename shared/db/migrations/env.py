@@ -2,9 +2,9 @@
 
 from alembic import context
 
-from shared.db.tables import Base
+from shared.db.job_tables import ManagedJobRow
 
 connection = context.config.attributes["connection"]
-context.configure(connection=connection, target_metadata=Base.metadata, compare_type=True)
+context.configure(connection=connection, target_metadata=ManagedJobRow.metadata, compare_type=True)
 with context.begin_transaction():
     context.run_migrations()

@@ -214,6 +214,6 @@ export class PlanEditor {
   }
 
   #remark() {
-    fill(this.remarks, remarks(this.draft).map((sentence) => foreign(sentence, "li")));
+    fill(this.remarks, remarks(this.draft, this.endpoints.length > 0).map((sentence) => foreign(sentence, "li")));
   }
 }

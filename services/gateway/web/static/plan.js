@@ -64,12 +64,12 @@ function faultsOf(part, item, index) {
   return found;
 }
 
-/** Return what is odd but allowed, as sentences. */
-export function remarks(plan) {
+/** Return what is odd but allowed, as sentences; a run may plan no search at all. */
+export function remarks(plan, searches = true) {
   const searched = new Set(plan.search_tasks.flatMap((task) => task.question_ids));
   const written = new Set(plan.writing_plan.flatMap((section) => section.question_ids));
   return plan.questions.flatMap(({ id }) => [
-    ...(searched.has(id) ? [] : [`No search is planned for ${id.toUpperCase()}.`]),
+    ...(searched.has(id) || !searches ? [] : [`No search is planned for ${id.toUpperCase()}.`]),
     ...(written.has(id) ? [] : [`No section answers ${id.toUpperCase()}.`]),
   ]);
 }

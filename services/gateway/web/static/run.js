@@ -100,6 +100,12 @@ function why(run) {
   return [reason(run.stop_reason), run.last_error].filter(Boolean).join(" ") || null;
 }
 
+/** A job at a provider: where it stands, and that it is being cancelled until the provider has confirmed it. */
+function jobOf(job) {
+  const open = job.state === "running" || job.state === "submitting";
+  return `${job.provider}: ${job.state}${open && job.cancel_run_id ? ", being cancelled" : ""}`;
+}
+
 function showCounts(run) {
   const { counts, usage } = run;
   const rows = [
@@ -108,6 +114,8 @@ function showCounts(run) {
     ["Questions covered", `${number(counts.questions_covered)} of ${number(counts.questions_required)}`],
     ["Contradictions", number(counts.contradictions)],
     ["Retries", number(usage.retries)],
+    ["Research job", run.provider_job && jobOf(run.provider_job)],
+    ["Its name there", run.provider_job?.handle],
     ["Started", run.started_at && dateTime(run.started_at)],
     ["Ended", run.completed_at && dateTime(run.completed_at)],
     ["Cost", usage.cost_usd !== null && usage.cost_usd !== undefined && `$${usage.cost_usd.toFixed(2)}`],
