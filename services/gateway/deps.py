@@ -43,12 +43,13 @@ class Configured:
     """Those of the models whose price is not known."""
     managed: Mapping[str, str] = field(default_factory=dict)
     """What does the research of each managed engine whose provider has a key."""
-    unpriced_jobs: tuple[str, ...] = ()
-    """The managed engines whose jobs have no known price."""
+    job_costs: Mapping[str, float] = field(default_factory=dict)
+    """The most that a job of each managed engine may cost in US dollars, where its price is known."""
 
-    def unpriced_of(self, engine: str | None) -> tuple[str, ...]:
-        """Return what an engine asks that has no known price; None stands for any that asks a model."""
-        return (*((self.managed[engine],) if engine in self.unpriced_jobs and engine else ()), *self.unpriced)
+    def unpriced_of(self, engine: str) -> tuple[str, ...]:
+        """Return what an engine asks that has no known price."""
+        job = (self.managed[engine],) if engine in self.managed and engine not in self.job_costs else ()
+        return (*job, *self.unpriced)
 
     search_providers: tuple[str, ...] = ()
     reranker: str | None = None

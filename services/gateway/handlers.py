@@ -21,8 +21,7 @@ def create_run(deps: Deps, holder: Holder, request: CreateRun, key: str | None) 
     request = request.model_copy(update={"objective": rules.check_objective(request.objective)})
     configured = deps.configured
     engine = rules.engine_for(request.engine, has_model=deps.has_model, managed=configured.managed)
-    limits_cost = request.budget.cost_usd is not None
-    rules.check_cost_limit(limits_cost, engine, configured.unpriced_of(engine), "budget.cost_usd")
+    _check_cost(deps, request.budget.cost_usd, engine, "budget.cost_usd")
     run_id, committed = deps.controls.create_run(holder.owner_id, request, key, engine, holder.key_id)
     _send(deps, committed)
     return deps.reads.run(holder.owner_id, run_id)
@@ -31,7 +30,8 @@ def create_run(deps: Deps, holder: Holder, request: CreateRun, key: str | None) 
 def edit_plan(deps: Deps, owner: OwnerId, run_id: RunId, change: EditPlan) -> Run:
     """Replace the plan by a new version, and the source policy and limits that come with it."""
     budget = change.budget.model_dump(exclude_none=True)
-    rules.check_cost_limit(COST in budget, None, deps.configured.unpriced, "budget.cost_usd")
+    if COST in budget:
+        _check_cost(deps, budget[COST], deps.reads.run(owner, run_id).engine, "budget.cost_usd")
     edit = PlanEdit(change.expected_version, change.plan, change.source_policy, budget)
     _send(deps, deps.controls.edit_plan(owner, run_id, edit))
     return deps.reads.run(owner, run_id)
@@ -40,7 +40,9 @@ def edit_plan(deps: Deps, owner: OwnerId, run_id: RunId, change: EditPlan) -> Ru
 def act(deps: Deps, holder: Holder, run_id: RunId, control: ControlRequest) -> Run:
     """Carry out an action; one whose aim is reached already changes nothing and is no error."""
     action, owner = Action(control.action), holder.owner_id
-    rules.check_cost_limit(COST in (control.limits or {}), None, deps.configured.unpriced, "limits.cost_usd")
+    limits = control.limits or {}
+    if COST in limits:
+        _check_cost(deps, limits[COST], deps.reads.run(owner, run_id).engine, "limits.cost_usd")
     try:
         _send(deps, deps.controls.act(owner, run_id, control, holder.key_id))
     except IllegalAction:
@@ -105,6 +107,13 @@ def checked_document_id(text: str) -> str:
     if not rules.looks_like_id(text):
         raise NotFound("There is no such document.")
     return text
+
+
+def _check_cost(deps: Deps, limit: float | None, engine: str, field: str) -> None:
+    """Raise `Invalid` for a limit on cost that cannot be kept, or that leaves no room for a provider's job."""
+    configured = deps.configured
+    rules.check_cost_limit(limit is not None, engine, configured.unpriced_of(engine), field)
+    rules.check_job_cost(limit, configured.job_costs.get(engine), field)
 
 
 def _send(deps: Deps, committed: Committed) -> None:

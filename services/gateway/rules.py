@@ -6,8 +6,10 @@ from datetime import date
 from typing import Any
 from urllib.parse import urlsplit
 
+from shared.domain.budget import COST
 from shared.domain.engines import MANAGED, NO_MODEL, is_managed
 from shared.domain.errors import Invalid
+from shared.domain.spending import SYNTHESIS_SHARES
 from shared.domain.states import Action, RunStatus, is_final
 from shared.domain.text import clean
 
@@ -61,6 +63,19 @@ def check_cost_limit(asked: bool, engine: str | None, unpriced: Sequence[str], f
         raise Invalid(
             f"A limit on cost cannot be kept: the price of {', '.join(unpriced)} is not known. Tell it in "
             "LEADLINE_MODEL_PRICES, or leave the limit out.",
+            field=field,
+        )
+
+
+def check_job_cost(limit: float | None, most: float | None, field: str) -> None:
+    """Raise `Invalid` for a limit on cost that a provider's job may go over: the worst case is set aside for it."""
+    if limit is None or most is None:
+        return
+    least = most / (1 - SYNTHESIS_SHARES[COST])
+    if limit < least:
+        raise Invalid(
+            f"The provider's job may cost up to ${most:,.2f}, and a part of the limit is kept for checking: allow at "
+            f"least ${least:,.2f}, or leave the limit out.",
             field=field,
         )
 

@@ -27,6 +27,8 @@ from shared.config.prices import load_prices
 from shared.config.settings import Settings, load_settings
 from shared.config.version import project_version
 from shared.domain.engines import MANAGED
+from shared.domain.managed import JOB_INPUT_TOKENS, JOB_OUTPUT_TOKENS
+from shared.domain.prices import PriceTable
 from shared.observability.figures import announced
 
 TARGET = "services.gateway.wsgi:application"
@@ -80,11 +82,19 @@ def configured_by(settings: Settings) -> Configured:
         models=models,
         unpriced=prices.unknown(models),
         managed=managed,
-        unpriced_jobs=tuple(e for e, agent in managed.items() if prices.of(f"{MANAGED[e]}:{agent}") is None),
+        job_costs={
+            e: most for e, agent in managed.items() if (most := job_cost(prices, MANAGED[e], agent)) is not None
+        },
         search_providers=settings.search_providers(),
         reranker=settings.reranker(),
         has_browser=has_browser(settings),
     )
+
+
+def job_cost(prices: PriceTable, provider: str, agent: str) -> float | None:
+    """Return the most that a provider's research job may cost, None where its price is not known."""
+    price = prices.of(f"{provider}:{agent}")
+    return price.most(JOB_INPUT_TOKENS, JOB_OUTPUT_TOKENS) if price is not None else None
 
 
 def watch_for_end(hub: Hub) -> None:

@@ -64,6 +64,7 @@ def research(deps: JobDeps, lease: Lease) -> Outcome:
     if job is None:
         _submit(deps.managed, lease, facts, provider)
         raise PutOff("managed:submitted", f"{provider.name} has taken the job.", poll_delay_s(0))
+    _wait_for_handle(job)
     handle = _handle_of(deps.managed, job, provider, lease)
     seen = _look(deps.managed, job, lambda: provider.look(handle))
     if seen.state is JobState.RUNNING:
@@ -78,8 +79,7 @@ def cancel_job(deps: JobDeps, lease: Lease) -> Outcome:
     job = jobs.get(str(lease.inputs["job_id"]))
     if job is None or job.state not in OPEN_JOB | {JobState.INDETERMINATE}:
         return Outcome(summary="The job has ended already.", result={"state": job.state if job else None})
-    if job.state is JobState.SUBMITTING and job.age_s < SUBMITTED_WITHIN_S:
-        raise PutOff("managed:submitting", "The job's handle is not known yet.", poll_delay_s(0))
+    _wait_for_handle(job)
     provider = _provider(deps.managed, job.provider)
     handle = _handle_of(deps.managed, job, provider, lease)
     try:
@@ -95,6 +95,12 @@ def cancel_job(deps: JobDeps, lease: Lease) -> Outcome:
     _end(deps.managed, job, seen)
     done = "has cancelled the job" if seen.state is JobState.CANCELLED else f"had ended the job before: {seen.state}"
     return Outcome(summary=f"{provider.name} {done}.", result={"state": seen.state})
+
+
+def _wait_for_handle(job: Job) -> None:
+    """Put the step off while an earlier try, or one whose run has ended, may still be given the handle."""
+    if job.state is JobState.SUBMITTING and job.age_s < SUBMITTED_WITHIN_S:
+        raise PutOff("managed:submitting", "The job's handle is not known yet.", poll_delay_s(0))
 
 
 def _provider(managed: Managed, name: str) -> JobProvider:
@@ -119,7 +125,11 @@ def _submit(managed: Managed, lease: Lease, facts: RunFacts, provider: JobProvid
     )
     call_id = managed.book.reserve(lease, call)
     new = NewJob(provider.name, provider.agent, provider.credential, call.sha256, call_id)
-    job = managed.jobs.begin(lease, new)
+    try:
+        job = managed.jobs.begin(lease, new)
+    except StepError as error:
+        managed.book.fail(call_id, error.code, charged=False)
+        raise
     try:
         seen = provider.submit(request)
     except (NotSent, RateLimited) as error:

@@ -40,7 +40,7 @@ LONGEST_JOB_S = 4 * 3600.0
 CALL_S = 60.0
 """How long one request about a job may take."""
 
-SUBMITTED_WITHIN_S = 180.0
+SUBMITTED_WITHIN_S = CALL_S + 15.0
 """Age at which a submission without an answer can have no worker any more that waits for it."""
 
 JOB_INPUT_TOKENS = 2_000_000

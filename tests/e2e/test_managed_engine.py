@@ -5,12 +5,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import psycopg
 import pytest
 
 from services.synthesizer.verify import verify_bundle
 from tests.support.api import Api
 from tests.support.job_server import GOOGLE, JOB_KEY, OPENAI, JobServer, Said, Script, job_server
-from tests.support.servers import fresh_database
+from tests.support.servers import fresh_database, without_driver
 from tests.support.site import Reply, Site, running_site
 from tests.support.stack import Stack, running_stack, wait_until
 
@@ -56,6 +57,11 @@ class World:
         """Kill the planner as a crash would, and start another."""
         self.stack.kill("planner")
         self.stack.start("planner")
+
+    def let_jobs_grow_old(self) -> None:
+        """Let no worker be waiting any more for the answer to a submission."""
+        with psycopg.connect(without_driver(self.stack.database_url), autocommit=True) as connection:
+            connection.execute("update managed_jobs set created_at = created_at - interval '10 minutes'")
 
     def start(self, engine: str, **changes: Any) -> str:
         """Start a run; return its id."""
@@ -135,6 +141,7 @@ def test_a_planner_killed_during_the_submission_never_submits_again(world: World
     wait_until(lambda: world.provider.asked["submit"], "the submission has arrived")
     world.restart_planner()
     script.release.set()
+    world.let_jobs_grow_old()
     run = world.api.finish(run_id, 60)
     assert (run["status"], run["stop_reason"]) == ("failed", "failed:managed")
     assert "is not submitted again" in run["last_error"]

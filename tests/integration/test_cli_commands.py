@@ -148,6 +148,14 @@ def test_without_docs_the_whole_library_is_used(leadline: Call, library: Path, g
     assert policy["documents_all"] is True
 
 
+def test_a_provider_s_own_research_needs_no_documents(leadline: Call, idle: FakeGateway) -> None:
+    """Where no provider has a key, that is what is said, and nothing about an empty library."""
+    code, _, err = leadline("ask", QUESTION, "--engine", "managed:google", at=idle)
+    assert code == exits.WRONG_USE
+    assert "GEMINI_API_KEY" in err.splitlines()[-1]
+    assert "--docs" not in err
+
+
 def test_sources_on_the_web_are_passed_on(leadline: Call, library: Path, gateway: FakeGateway) -> None:
     """Addresses and domains go into the source policy, beside documents only if those are named."""
     assert leadline("ask", QUESTION, "--url", "http://a.test/p?x=1", "--exclude", "ads.a.test")[0] == 0

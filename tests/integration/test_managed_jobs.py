@@ -11,11 +11,12 @@ from shared.domain.ids import LOCAL_OWNER, OwnerId
 from shared.domain.managed import POLL_FAILURES
 from shared.domain.prices import Price
 from shared.ports.ledger import Outcome
-from shared.ports.managed import NewJob
+from shared.ports.managed import JobRequest, NewJob
 from tests.support.job_desk import AGENT, JobDesk, job_desk
 from tests.support.job_server import GOOGLE, JOB_KEY, OPENAI, JobServer, Said, Script, job_server
 
 PAGE = "https://port.test/basin"
+REQUEST = JobRequest("Cite.", "How deep?", 1000, "run_1")
 REPORT = [Said("The basin is 14 metres deep.", PAGE), Said("It was dug by the city's own barges.")]
 
 
@@ -99,6 +100,7 @@ def test_a_submission_without_an_answer_is_never_repeated(desk: JobDesk, mode: s
     desk.stage.ledger.admit(LOCAL_OWNER)
     assert isinstance(desk.turn(run_id), Unconfirmed)
     assert desk.server.asked["submit"] == 1
+    assert [status for status, _ in desk.calls()] == ["failed", "refused"]
 
 
 def test_a_crash_during_the_submission_is_an_unanswered_one(desk: JobDesk) -> None:
@@ -107,9 +109,25 @@ def test_a_crash_during_the_submission_is_an_unanswered_one(desk: JobDesk) -> No
     lease = desk.claim(run_id)
     desk.jobs.begin(lease, NewJob(GOOGLE, AGENT, desk.provider.credential, "0" * 64, "mdl_1"))
     desk.stage.expire(lease)
-    assert isinstance(desk.work(desk.stage.claim(lease.step_id)), Unconfirmed)
+    assert isinstance(desk.work(desk.stage.claim(lease.step_id)), PutOff)
+    assert desk.state() == "submitting"
+    desk.grow_old()
+    assert isinstance(desk.turn(run_id), Unconfirmed)
     assert desk.server.asked["submit"] == 0
     assert desk.state() == "indeterminate"
+
+
+def test_a_handle_that_a_lost_worker_still_brings_is_used(desk: JobDesk) -> None:
+    """A worker that lost its lease while it submitted keeps the handle all the same, and the next one goes on."""
+    run_id = desk.start()
+    lease = desk.claim(run_id)
+    job = desk.jobs.begin(lease, NewJob(GOOGLE, AGENT, desk.provider.credential, "0" * 64, "mdl_1"))
+    desk.stage.expire(lease)
+    assert isinstance(desk.work(desk.stage.claim(lease.step_id)), PutOff)
+    desk.jobs.accepted(job.job_id, desk.provider.submit(REQUEST).handle)
+    desk.turn(run_id)
+    assert isinstance(desk.turn(run_id), Outcome)
+    assert desk.server.asked["submit"] == 1
 
 
 def test_what_was_refused_may_be_asked_for_again(desk: JobDesk) -> None:

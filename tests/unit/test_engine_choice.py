@@ -7,7 +7,7 @@ from services.planner.prompts.plan import PlanProposal
 from shared.adapters.model.providers import no_model
 from shared.config.settings import Settings
 from shared.domain.errors import Invalid, Permanent
-from shared.domain.phases import Phase
+from shared.domain.phases import MODEL_PHASES, Phase
 from shared.domain.states import StepKind
 from shared.ports.model import ModelRequest
 from tests.fakes.materials import make_lease
@@ -39,13 +39,13 @@ def test_a_model_that_is_not_there_cannot_be_asked_for() -> None:
 
 def test_phases_default_to_the_one_model(monkeypatch: pytest.MonkeyPatch) -> None:
     """One name serves all; a phase may have another; without a model for every phase there is none."""
-    for name in ("LEADLINE_MODEL", *(f"LEADLINE_MODEL_{phase.upper()}" for phase in Phase)):
+    for name in ("LEADLINE_MODEL", *(f"LEADLINE_MODEL_{phase.upper()}" for phase in MODEL_PHASES)):
         monkeypatch.delenv(name, raising=False)
     assert Settings().model_names() == {}
     assert Settings(model_writer="big").model_names() == {}
     assert set(Settings(model="small").model_names().values()) == {"small"}
     mixed = Settings(model="small", model_writer="big").model_names()
-    assert mixed == {**dict.fromkeys(Phase, "small"), Phase.WRITER: "big"}
+    assert mixed == {**dict.fromkeys(MODEL_PHASES, "small"), Phase.WRITER: "big"}
 
 
 def test_the_names_that_people_have_are_read(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.gateway.rules import engine_for
+from services.gateway.deps import Configured
+from services.gateway.rules import check_job_cost, engine_for
 from services.planner.prompts.managed import job_input
 from shared.config.settings import Settings
 from shared.contracts.runs import Published, SourcePolicy, WebPolicy
@@ -134,6 +135,24 @@ def test_a_managed_engine_needs_the_key_of_its_provider() -> None:
     for engine, setting in (("managed:google", "GEMINI_API_KEY"), ("managed:openai", "OPENAI_API_KEY")):
         with pytest.raises(Invalid, match=setting):
             engine_for(engine, has_model=True)
+
+
+def test_a_limit_on_cost_has_to_hold_the_worst_case() -> None:
+    """The refusal says how much a job may cost, and how much is enough."""
+    check_job_cost(None, 4.0, "budget.cost_usd")
+    check_job_cost(1.0, None, "budget.cost_usd")
+    check_job_cost(6.16, 4.0, "budget.cost_usd")
+    with pytest.raises(Invalid, match=r"up to \$4\.00.*at least \$6\.15"):
+        check_job_cost(6.0, 4.0, "budget.cost_usd")
+
+
+def test_what_has_no_price_is_named() -> None:
+    """A job without one, and the models that check its sentences."""
+    managed = {"managed:google": "an-agent", "managed:openai": "another"}
+    configured = Configured(unpriced=("m",), managed=managed, job_costs={"managed:openai": 4.0})
+    assert configured.unpriced_of("managed:google") == ("an-agent", "m")
+    assert configured.unpriced_of("managed:openai") == ("m",)
+    assert configured.unpriced_of("llm") == ("m",)
 
 
 def test_a_key_alone_makes_an_engine_available() -> None:
