@@ -21,7 +21,9 @@ from infra.standalone.postgres import EmbeddedPostgres
 from infra.standalone.server import EmbeddedServer
 from infra.standalone.valkey import EmbeddedValkey
 from tests.support.fake_stack import eventually, kill
-from tests.support.servers import open_folder, without_driver
+from tests.support.servers import embedded_only, open_folder, without_driver
+
+pytestmark = embedded_only
 
 SERVERS = [EmbeddedPostgres, EmbeddedValkey]
 # Starts both servers of a home, says so, and waits to be killed.

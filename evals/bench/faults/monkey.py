@@ -129,7 +129,7 @@ class Monkey:
 
     def _flush(self) -> None:
         with contextlib.suppress(RedisError):
-            self.world.servers.flush()
+            self.world.flush()
             self.counts["Valkey flushed"] += 1
 
     def _thaw(self, *, force: bool = False) -> None:
