@@ -39,6 +39,7 @@ def application() -> Flask:
     """Compose the application in a worker from the environment."""
     from shared.bootstrap import gateway_parts  # loads the database drivers, which the main process never uses
     from shared.db.engine import DatabaseUnreachable, StorageFull
+    from shared.db.schema import SchemaBehind
 
     settings = load_settings()
     parts = gateway_parts(settings)
@@ -53,7 +54,7 @@ def application() -> Flask:
         services=parts.storage.services,
         has_model=bool(settings.model_names()),
         loopback_only=is_loopback(settings.gateway_host),
-        outages=(DatabaseUnreachable, StorageFull),
+        outages=(DatabaseUnreachable, StorageFull, SchemaBehind),
         observer=parts.figures.observer,
         exposition=parts.figures.exposition,
     )
