@@ -1,7 +1,8 @@
 """The gateway's process: ``python -m services.gateway.wsgi`` serves the API with granian.
 
 granian runs a main process that listens and one worker that serves. The worker watches two things that granian does
-not tell it: that a stop was asked for, so that open event streams end at once, and that the main process is gone.
+not tell it: that a stop was asked for, so that open event streams end at once, and that the main process is gone. When
+the worker dies, the main process ends with 1: whoever runs it starts both anew, as after any other crash.
 """
 
 import multiprocessing

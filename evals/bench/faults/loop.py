@@ -58,6 +58,8 @@ class Outcome:
     hurried: list[float] = field(default_factory=list)
     """The same while everything died: workers that would take over die too, and wake-ups get lost."""
     attempts: dict[str, int] = field(default_factory=dict)
+    endings: list[str] = field(default_factory=list)
+    """Processes that ended without being killed, with what each wrote last."""
     broken: dict[str, list[str]] = field(default_factory=dict)
 
     def note(self, what: str, found: Sequence[str]) -> None:
@@ -185,7 +187,8 @@ def _count(outcome: Outcome, engine: Engine, monkey: Monkey, clients: Clients) -
         outcome.attempts = {str(row[0]): int(row[1]) for row in rows}
         outcome.hurried = takeovers(connection, monkey.kills)
     outcome.counts["requests repeated"] = sum(p.tries - 1 for p in clients.posted.values())
-    outcome.counts |= {f"{name} ended by itself": n for name, n in Counter(monkey.ended).items()}
+    outcome.counts |= {f"{name} ended by itself": n for name, n in Counter(name for name, _ in monkey.ended).items()}
+    outcome.endings = [f"{name}: {said[:SHOWN]}" for name, said in monkey.ended]
 
 
 def within_lease(p95_s: float | None) -> bool:
