@@ -120,7 +120,8 @@ class SystemRedis(SystemServer):
 
     def _command(self) -> tuple[Sequence[str], Mapping[str, str]]:
         options = {"port": str(self.port), "bind": system.LOOPBACK, "save": "", "appendonly": "no"}
-        words = [word for name, value in (options | {"dir": str(self.folder)}).items() for word in (f"--{name}", value)]
+        options |= {"maxmemory": "256mb", "dir": str(self.folder)}
+        words = [word for name, value in options.items() for word in (f"--{name}", value)]
         return [require("redis-server", "redis-server"), *words], {"PATH": os.defpath}
 
 
