@@ -25,6 +25,10 @@ SLOW_RUNS = 6
 """Runs during which the takeover is measured."""
 
 POLL_S = 0.5
+STUCK_S = 40.0
+"""Runs are not waited for any longer when no step of theirs was begun or ended for so long: over the longest time between
+two wake-ups of a step. So a loop over broken code ends soon, and one on a slow machine may take its time."""
+
 SHOWN = 400
 """Characters of a row that differs."""
 
@@ -129,10 +133,18 @@ def _quietly(world: World, engine: Engine, clients: Clients, asked: tuple[list[J
 
 def _until_ended(engine: Engine, monkey: Monkey, runs: list[str], calm_s: float) -> None:
     """Wait until runs have ended, or for so long; what ends by itself is started again meanwhile."""
-    end = time.monotonic() + calm_s
-    while time.monotonic() < end and _count_ended(engine, runs) < len(runs):
+    end, moved, seen = time.monotonic() + calm_s, time.monotonic(), -1
+    while time.monotonic() < min(end, moved + STUCK_S) and _count_ended(engine, runs) < len(runs):
         monkey.tend()
+        if (now := _count_moves(engine)) != seen:
+            moved, seen = time.monotonic(), now
         time.sleep(POLL_S)
+
+
+def _count_moves(engine: Engine) -> int:
+    """Return a number that grows with every try that begins or ends."""
+    with engine.connect() as connection:
+        return int(connection.execute(text("select count(*) + count(ended_at) from attempts")).scalar_one())
 
 
 def _count_ended(engine: Engine, runs: Any) -> int:
