@@ -26,8 +26,8 @@ SLOW_RUNS = 6
 
 POLL_S = 0.5
 STUCK_S = 40.0
-"""Runs are not waited for any longer when no step of theirs was begun or ended for so long: over the longest time between
-two wake-ups of a step. So a loop over broken code ends soon, and one on a slow machine may take its time."""
+"""Runs are not waited for any longer when no try of a step began or ended for so long, which is more than the longest
+time between two wake-ups. So a loop over broken code ends soon, and one on a slow machine may take its time."""
 
 SHOWN = 400
 """Characters of a row that differs."""
