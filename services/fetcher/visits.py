@@ -133,7 +133,7 @@ class PageVisit(SiteVisit):
         visitor: Visitor,
         permit: Permit,
         followed: Callable[[tuple[Url, ...]], None],
-        is_known: Callable[[], bool],
+        is_known: Callable[[], bool] = lambda: False,
     ) -> None:
         super().__init__(web, visitor, is_known=is_known)
         self.permit, self._followed = permit, followed
