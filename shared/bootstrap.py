@@ -1,6 +1,7 @@
 """The composition root: turns settings into live connections and adapters. Imported by entry points only."""
 
 import sys
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -26,8 +27,10 @@ from shared.db.ledger import LedgerLimits, PostgresLedger
 from shared.db.managed_jobs import PostgresJobs
 from shared.db.materials import PostgresMaterials
 from shared.db.model_calls import PostgresCallBook
+from shared.db.presence import Presence
 from shared.db.read_model import PostgresReadModel
 from shared.db.receipts import PostgresReceipts
+from shared.db.schema import wait_for_schema
 from shared.db.services import PostgresServiceStates
 from shared.db.sites import PostgresRobots, PostgresSites
 from shared.db.sweep import PostgresSweep
@@ -129,7 +132,7 @@ def open_storage(settings: Settings, pool_size: int, patience_s: float = PATIENC
         transactions=transactions,
         ledger=PostgresLedger(transactions, limits),
         receipts=PostgresReceipts(transactions),
-        sites=PostgresSites(transactions),
+        sites=PostgresSites(transactions, Presence(engine)),
         robots=PostgresRobots(transactions),
         services=PostgresServiceStates(transactions),
         materials=PostgresMaterials(transactions),
@@ -235,7 +238,10 @@ def run_worker(
     handlers: Mapping[StepKind, Handler],
     make_deps: Callable[[WorkerParts], Any],
 ) -> None:
-    """Run a worker until it is told to stop: it is named after ``queue`` and serves those of its kinds of step."""
+    """Run a worker until it is told to stop: it is named after ``queue`` and serves those of its kinds of step.
+
+    As long as the database lacks a migration that this code needs, it takes nothing, and leaves the work to others.
+    """
     set_up_logging(settings.log_level)
     pulse = Pulse()
     figures = serve_figures(settings, queue, pulse.alive)
@@ -264,11 +270,12 @@ def run_worker(
 
     queues = tuple(dict.fromkeys(KINDS[kind].queue for kind in handlers))
     worker = Worker(queue, queues, lambda step_id: runner.run(step_id, deps), runner.hand_back_all, close, pulse.beat)
+    wait_for_schema(storage.reads.ready, threading.Event())
     serve(broker.app, worker, WorkerLimits(settings.worker_threads, settings.stop_grace_seconds), settings.log_level)
 
 
-def open_sweeper(settings: Settings) -> tuple[Sweeper, Callable[[], None]]:
-    """Return a sweeper and the function that frees what it holds."""
+def open_sweeper(settings: Settings, stop: threading.Event) -> tuple[Sweeper, Callable[[], None]]:
+    """Return a sweeper and the function that frees what it holds, once the database has the schema, or at ``stop``."""
     set_up_logging(settings.log_level)
     figures = serve_figures(settings, "sweeper")
     storage, broker = open_storage(settings, pool_size=2), open_broker(settings, "sweeper", figures.observer)
@@ -281,6 +288,7 @@ def open_sweeper(settings: Settings) -> tuple[Sweeper, Callable[[], None]]:
         storage.transactions.close()
         figures.close()
 
+    wait_for_schema(storage.reads.ready, stop)
     waiting = partial(count_waiting, broker.app)
     return Sweeper(storage.sweep, broker.signals, waiting, settings.sweep_seconds, figures.observer), close
 

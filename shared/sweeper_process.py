@@ -15,7 +15,7 @@ def main() -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     try:
-        sweeper, close = open_sweeper(load_settings())
+        sweeper, close = open_sweeper(load_settings(), stop)
     except LeadlineError as error:
         print(error, file=sys.stderr)  # noqa: T201
         return 2

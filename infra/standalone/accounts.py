@@ -2,7 +2,9 @@
 
 PostgreSQL refuses to run as root, so under root both servers run as `nobody`. That account cannot reach anything below
 a closed folder such as /root: then the servers' files go to a folder of their own elsewhere, and so does a copy of the
-programs. No account is made, and no existing folder outside the home is opened. For an ordinary user nothing changes.
+programs. They also go there for a new home whose path holds what initdb cannot quote in the path of its own program, of
+which a copy may have to lie beside the data; data that exist stay where they are. No account is made, and no existing
+folder outside the home is opened. For an ordinary user nothing changes.
 """
 
 import hashlib
@@ -20,6 +22,8 @@ from infra.standalone.system import Account
 SERVER_USER = "nobody"
 ELSEWHERE = (Path("/var/lib"), Path("/var/tmp"), Path("/tmp"))  # noqa: S108 - the folder made there is checked
 PASSABLE = 0o711
+UNQUOTED = frozenset('"$`\\')
+"""Characters that a shell looks at within double quotes, between which initdb puts its path."""
 
 
 def server_account() -> Account | None:
@@ -37,12 +41,13 @@ def server_account() -> Account | None:
 
 
 def server_folder(home: Home, account: Account | None, name: str) -> Path:
-    """Return the folder for the files of one server, made if need be: in the home, or elsewhere for a closed one."""
+    """Return the folder for the files of one server, made if need be: in the home, or elsewhere if it will not do."""
     if account is None:
         return home.path / name
     home_folder = home.path / name
-    outside = _existing_outside(home)
-    if outside is None and (_holds_data(home_folder) or may_pass(home.path.parent, account)):
+    outside = folder_elsewhere(home)
+    settled = _holds_data(home.pg)
+    if outside is None and (settled or (may_pass(home.path.parent, account) and not _is_unquoted(home.path))):
         for folder in (home.path, home_folder):
             folder.chmod(stat.S_IMODE(folder.stat().st_mode) | 0o011)
         return home_folder
@@ -57,12 +62,16 @@ def _holds_data(folder: Path) -> bool:
     return folder.joinpath("data").exists()
 
 
+def _is_unquoted(path: Path) -> bool:
+    return not UNQUOTED.isdisjoint(str(path.resolve()))
+
+
 def _outside_name(home: Home) -> str:
     digest = hashlib.sha256(os.fsencode(home.path.resolve())).hexdigest()
     return f"leadline-{digest[:16]}"
 
 
-def _existing_outside(home: Home) -> Path | None:
+def folder_elsewhere(home: Home) -> Path | None:
     """Return the folder made for this home earlier; one that another account made is not ours."""
     for base in ELSEWHERE:
         folder = base / _outside_name(home)

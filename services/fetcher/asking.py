@@ -5,15 +5,16 @@ What a call gave is kept as a receipt: a step that is put off, or whose worker d
 
 import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 from services.fetcher.deps import Deps, SearchSeat
 from services.fetcher.net.messages import Fetched, FetchRequest
 from services.fetcher.search.contract import Hit, SearchQuery
-from services.fetcher.visits import MAX_REST_S, SiteVisit
+from services.fetcher.visits import BUSY, MAX_REST_S, SiteVisit
 from shared.contracts.evidence import Fetch
 from shared.domain.errors import Permanent, RateLimited, StepError, Transient
 from shared.domain.ids import digest_id, sha256_hex
@@ -23,10 +24,6 @@ from shared.ports.sites import Visitor
 
 MAX_TRIES = 3
 """How often one provider is asked in vain."""
-
-BUSY = "site_busy"
-"""The code of the error by which a step waits for its turn at a provider; that is no try."""
-
 
 LONGEST_TURN_S = 60.0
 """A provider whose turn is further off rests, as it asked: the search goes on without it if another one answers."""
@@ -60,24 +57,43 @@ class Call:
 
 
 class Caller:
-    """Makes the calls of one service within a step; ``name`` is that of the service, with its own slot."""
+    """Makes the calls of one service within a step; ``name`` is that of the service, with its own slot.
+
+    As a context it frees the slot in the end: what a call gave is kept before anybody else may ask.
+    """
 
     def __init__(self, deps: Deps, lease: Lease, name: str, watch: Watch) -> None:
         self._deps, self._lease, self._name, self._watch = deps, lease, name, watch
+        self._visit: SiteVisit | None = None
+
+    def __enter__(self) -> Self:
+        """Begin with no slot in hand."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Free the slot of the last call."""
+        if self._visit is not None:
+            self._visit.free()
+            self._visit = None
 
     @property
     def slot(self) -> str:
         """Return the slot that all workers share."""
         return f"search:{self._name}"
 
-    def gate(self, delay_s: float) -> SiteVisit:
+    def gate(self, delay_s: float, is_known: Callable[[], bool]) -> SiteVisit:
         """Return the gate of a call: the service's slot, with its own delay if that is longer than ours.
 
-        Raises `RateLimited` when it is too late for a call in this try.
+        It is passed unless another try of the step has kept the call's answer meanwhile. Raises `RateLimited` when it
+        is too late for a call in this try.
         """
         self._watch.check()
         web = replace(self._deps.web, delay_s=max(self._deps.web.delay_s, delay_s))
-        return SiteVisit(web, Visitor(self._lease.step_id, self._lease.token), slot=self.slot)
+        visitor = Visitor(self._lease.step_id, self._lease.token)
+        self._visit = SiteVisit(web, visitor, self.slot, is_known)
+        return self._visit
 
     def find(self, *what: str | int) -> Mapping[str, Any] | None:
         """Return what a receipt keeps."""
@@ -155,13 +171,14 @@ class Asking:
             if kept is None:
                 if rows and (over := self._given_up()) is not None:
                     return Asked(provider.name, (), words, rows, over)
-                call = self._call(request, query, stage)
-                if (waits := self._waits(call.error)) is not None:
-                    return Asked(provider.name, (), words, rows, waits)
-                if call.error is not None:
-                    return Asked(provider.name, (), words, (*rows, call.row), self._failed(call))
-                kept = {"row": call.row.model_dump(mode="json"), **(call.answer or {})}
-                self._caller.keep(kept, "call", query.page, stage)
+                with self._caller:
+                    call = self._call(request, query, stage)
+                    if (waits := self._waits(call.error)) is not None:
+                        return Asked(provider.name, (), words, rows, waits)
+                    if call.error is not None:
+                        return Asked(provider.name, (), words, (*rows, call.row), self._failed(call))
+                    kept = {"row": call.row.model_dump(mode="json"), **(call.answer or {})}
+                    self._caller.keep(kept, "call", query.page, stage)
             rows = (*rows, Fetch.model_validate(kept["row"]))
             if "hits" in kept:
                 return Asked(provider.name, hits_of(kept["hits"]), words, rows)
@@ -169,9 +186,15 @@ class Asking:
 
     def _call(self, request: FetchRequest, query: SearchQuery, stage: int) -> Call:
         provider = self._seat.provider
-        row, fetched = self._caller.row(self._number(query, stage)), None
+        failures = len(list(self._failures()))
+        row, fetched = self._caller.row(self._number(query, stage, failures)), None
+
+        def is_known() -> bool:
+            answers = (("call", query.page, stage), ("failed", failures + 1))
+            return any(self._caller.find(*what) is not None for what in answers)
+
         try:
-            fetched = self._seat.fetch(request, self._caller.gate(provider.delay_s))
+            fetched = self._seat.fetch(request, self._caller.gate(provider.delay_s, is_known))
             found = provider.read(fetched, query)
         except StepError as error:
             told = self._unreachable(error) if fetched is None else error
@@ -198,9 +221,10 @@ class Asking:
             return Transient("search_unreachable", f"{error.detail} {self._seat.provider.advice}")
         return error
 
-    def _number(self, query: SearchQuery, stage: int) -> int:
+    @staticmethod
+    def _number(query: SearchQuery, stage: int, failures: int) -> int:
         """Return a number that no other call of this step has: each one succeeds or adds to the failures."""
-        return query.page * 1000 + stage * 100 + len(list(self._failures()))
+        return query.page * 1000 + stage * 100 + failures
 
     def _failures(self) -> Iterator[Fetch]:
         number = 1

@@ -40,12 +40,15 @@ class Attempts:
 
     def __init__(self, receipts: Receipts, lease: Lease, url: str) -> None:
         self._receipts, self._lease, self._url = receipts, lease, url
+        self._tries = self._hops = 0
+        """How many tries and addresses are known here."""
 
     def kept(self) -> tuple[Attempt, ...]:
         """Return the tries so far."""
         found: list[Attempt] = []
         while (answer := self._receipts.find(self._lease, self._key("try", len(found) + 1))) is not None:
             found.append(_attempt_of(answer))
+        self._tries = len(found)
         return tuple(found)
 
     def keep(self, number: int, attempt: Attempt) -> None:
@@ -57,12 +60,19 @@ class Attempts:
         found: tuple[Url, ...] = ()
         while (answer := self._receipts.find(self._lease, self._key("hop", len(found) or 1))) is not None:
             found = tuple(parse_url(url) for url in answer["hops"])
+        self._hops = len(found)
         return found
 
     def keep_hops(self, hops: tuple[Url, ...]) -> None:
         """Keep where the redirects have led to: the last address is the one to ask next."""
         answer = {"hops": [str(url) for url in hops]}
         self._receipts.keep(self._lease, self._key("hop", len(hops) - 1), "redirect", answer)
+        self._hops = len(hops)
+
+    def have_grown(self) -> bool:
+        """Tell whether more is kept than is known here: by a worker that was slow and has lost the step since."""
+        next_ones = (("try", self._tries + 1), ("hop", self._hops or 1))
+        return any(self._receipts.find(self._lease, self._key(*what)) is not None for what in next_ones)
 
     def _key(self, what: str, number: int) -> str:
         return sha256_hex(json.dumps([what, self._url, number]).encode())

@@ -6,14 +6,13 @@ from http import HTTPStatus
 from services.fetcher.attempts import Attempt, Attempts, judge_error, judge_status
 from services.fetcher.deps import Deps
 from services.fetcher.net.messages import Fetched
-from services.fetcher.pages import LogRow, outcome_of, permit_for, try_once
+from services.fetcher.pages import LogRow, outcome_of, page_visit, try_once
 from services.fetcher.rendering.browser import Browser, Rendered
 from services.fetcher.visits import PageVisit
 from shared.contracts.evidence import Source
 from shared.domain.errors import NotAllowed, Permanent, RateLimited, StepError
 from shared.domain.urls import Url, parse_url
 from shared.ports.ledger import Lease, Outcome
-from shared.ports.sites import Visitor
 
 HTML = "text/html; charset=utf-8"
 
@@ -25,7 +24,8 @@ def browse_page(deps: Deps, lease: Lease, source: Source) -> Outcome:
         raise Permanent("no_browser", "This worker has no browser: install one, or set LEADLINE_BROWSER to off.")
     url = parse_url(str(lease.inputs["url"]))
     attempts = Attempts(deps.receipts, lease, str(url))
-    done = try_once(attempts, lambda number: _attempt(deps, browser, lease, (source, url), number))
+    with page_visit(deps, lease, source, attempts) as visit:
+        done = try_once(attempts, lambda number: _attempt(deps, browser, lease, (source, url, visit), number))
     outcome = outcome_of(lease, source, done)
     if done[-1].fetch.content_sha256 is not None:
         return outcome
@@ -34,15 +34,12 @@ def browse_page(deps: Deps, lease: Lease, source: Source) -> Outcome:
     return Outcome(summary=f"{url}: {reason}", fetches=outcome.fetches, sources=(lost,))
 
 
-def _attempt(deps: Deps, browser: Browser, lease: Lease, page: tuple[Source, Url], number: int) -> Attempt:
+def _attempt(deps: Deps, browser: Browser, lease: Lease, page: tuple[Source, Url, PageVisit], number: int) -> Attempt:
     """Try once. A site or a browser that is busy raises `RateLimited` and is no try."""
-    source, url = page
-    policy = deps.materials.facts(lease.run_id).request.source_policy
-    permit = permit_for(policy, source)
-    visit = PageVisit(deps.web, Visitor(lease.step_id, lease.token), permit, lambda _: None)
+    source, url, visit = page
     row = LogRow(deps, lease, source, number, "browser")
     try:
-        rendered = _visited(browser, visit, url, permit.judge_part)
+        rendered = _visited(browser, visit, url, visit.permit.judge_part)
         final = _final(visit, url, rendered)
     except RateLimited:
         raise

@@ -28,8 +28,16 @@ UNREAD_TYPES = ("image/", "video/", "audio/", "font/")
 def read_page(deps: Deps, lease: Lease, source: Source) -> Outcome:
     """Fetch a page, or put the step off until it may be; what was fetched by an earlier try is not fetched again."""
     attempts = Attempts(deps.receipts, lease, source.url)
-    done = try_once(attempts, lambda number: _attempt(deps, lease, source, attempts, number))
+    with page_visit(deps, lease, source, attempts) as visit:
+        done = try_once(attempts, lambda number: _attempt(deps, lease, source, (attempts, visit), number))
     return outcome_of(lease, source, done)
+
+
+def page_visit(deps: Deps, lease: Lease, source: Source, attempts: Attempts) -> PageVisit:
+    """Return the gate of a source's page, which is passed until another try of the step has kept an answer."""
+    policy = deps.materials.facts(lease.run_id).request.source_policy
+    visitor, permit = Visitor(lease.step_id, lease.token), permit_for(policy, source)
+    return PageVisit(deps.web, visitor, permit, attempts.keep_hops, attempts.have_grown)
 
 
 def try_once(attempts: Attempts, attempt: Callable[[int], Attempt]) -> tuple[Attempt, ...]:
@@ -50,11 +58,9 @@ def permit_for(policy: SourcePolicy, source: Source) -> Permit:
     return Permit(policy, source.domain if given else None)
 
 
-def _attempt(deps: Deps, lease: Lease, source: Source, attempts: Attempts, number: int) -> Attempt:
+def _attempt(deps: Deps, lease: Lease, source: Source, known: tuple[Attempts, PageVisit], number: int) -> Attempt:
     """Try once. A site that is busy raises `RateLimited` and is no try."""
-    policy = deps.materials.facts(lease.run_id).request.source_policy
-    visitor = Visitor(lease.step_id, lease.token)
-    visit = PageVisit(deps.web, visitor, permit_for(policy, source), attempts.keep_hops)
+    attempts, visit = known
     hops = attempts.hops() or (parse_url(source.url),)
     request = FetchRequest(hops[-1], hops[:-1], unwanted=UNREAD_TYPES)
     row = LogRow(deps, lease, source, number)

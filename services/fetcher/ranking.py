@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from services.fetcher.asking import BUSY, LONGEST_TURN_S, Caller
+from services.fetcher.asking import LONGEST_TURN_S, Caller
 from services.fetcher.deps import RankingSeat
 from services.fetcher.search.choosing import Chosen, Scores, local_scores
 from services.fetcher.search.reranking import MOST_TEXTS
+from services.fetcher.visits import BUSY
 from shared.contracts.evidence import Fetch
 from shared.domain.errors import RateLimited, StepError
 
@@ -34,13 +35,19 @@ def rank(caller: Caller, seat: RankingSeat, query: str, found: Sequence[Chosen])
 
     Raises `RateLimited` while it is being asked by others.
     """
-    kept, texts = caller.find("rerank"), [c.text for c in found[:MOST_TEXTS]]
+    kept = caller.find("rerank")
     if kept is not None:
         row = Fetch.model_validate(kept["row"])
         return Ranked(kept["scores"], kept["by"], kept["failure"], (row,))
+    with caller:
+        return _ask(caller, seat, query, found)
+
+
+def _ask(caller: Caller, seat: RankingSeat, query: str, found: Sequence[Chosen]) -> Ranked:
+    texts = [c.text for c in found[:MOST_TEXTS]]
     request, row_of, fetched = seat.reranker.request(query, texts), caller.row(1), None
     try:
-        fetched = seat.fetch(request, caller.gate(0.0))
+        fetched = seat.fetch(request, caller.gate(0.0, lambda: caller.find("rerank") is not None))
         scores = seat.reranker.scores(fetched, len(texts))
     except StepError as error:
         if isinstance(error, RateLimited) and error.code == BUSY and error.after_s <= LONGEST_TURN_S:

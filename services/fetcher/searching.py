@@ -4,13 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, cast
 
-from services.fetcher.asking import BUSY, Asked, Asking, Caller, Watch, hits_of
+from services.fetcher.asking import Asked, Asking, Caller, Watch, hits_of
 from services.fetcher.deps import Deps, SearchSeat
 from services.fetcher.found import Found
 from services.fetcher.ranking import Ranked, rank
 from services.fetcher.search.choosing import Chosen, allowed, choose
 from services.fetcher.search.contract import Hit, SearchQuery, WebEndpoint
 from services.fetcher.search.fitting import plain_words, telling_words
+from services.fetcher.visits import BUSY
 from shared.contracts.candidates import page_candidate
 from shared.contracts.evidence import Fetch, Source
 from shared.contracts.runs import SourcePolicy

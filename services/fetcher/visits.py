@@ -1,7 +1,10 @@
 """Visits to sites: every hop takes the slot of its own site, and a page's hop also asks policy and robots.txt first."""
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
 
 from services.fetcher.deps import Web
 from services.fetcher.net.messages import Fetched, FetchLimits, FetchRequest
@@ -12,6 +15,9 @@ from shared.domain.errors import LimitExceeded, NotAllowed, PutOff, RateLimited,
 from shared.domain.urls import Url, parse_url, within
 from shared.guards.sites import site_key
 from shared.ports.sites import Busy, RobotsEntry, Visitor
+
+BUSY = "site_busy"
+"""The code of the error by which a step waits for its turn; that is no try."""
 
 HOLD_S = 45.0
 """For how long a slot is taken: longer than any fetch may last, waiting in place included."""
@@ -33,37 +39,65 @@ _OF_THE_HOST = ("ip_", "host_", "port_", "dns_unknown_host", "tls_")
 
 
 class SiteVisit:
-    """A gate that takes the slot of each hop's site. ``slot`` names one slot for all hops instead, for a provider."""
+    """A gate that takes the slot of each hop's site. ``slot`` names one slot for all hops instead, for a provider.
 
-    def __init__(self, web: Web, visitor: Visitor, slot: str | None = None) -> None:
-        self._web, self._visitor, self._slot = web, visitor, slot
+    The slot of the last hop is held until `free`, or the end of the ``with`` block: until what the site answered is
+    kept. Whoever comes next looks with the slot in hand, by ``is_known``, whether there is anything left to ask: a
+    worker that was frozen, and has lost its step, may have finished its call while others waited for the slot.
+    """
+
+    def __init__(
+        self, web: Web, visitor: Visitor, slot: str | None = None, is_known: Callable[[], bool] = lambda: False
+    ) -> None:
+        self._web, self._visitor, self._slot, self._is_known = web, visitor, slot, is_known
         self._held: tuple[str, float] | None = None
+        self._sent_at: float | None = None
         self.hops: tuple[Url, ...] = ()
         """The addresses asked so far."""
         self.sent = False
         """Whether any request was sent."""
 
+    def __enter__(self) -> Self:
+        """Begin with no slot in hand."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Free what is held."""
+        self.free()
+
     def enter(self, url: Url, earlier: tuple[Url, ...]) -> None:
         """Take the slot, or raise `RateLimited` with the time to come back."""
+        self.free()
         self.take(url, earlier, self._web.delay_s)
 
     def leave(self, url: Url, since_sent_s: float | None) -> None:  # noqa: ARG002
-        """Free the slot."""
+        """Take down when the request was sent; the slot stays taken."""
         self.sent = self.sent or since_sent_s is not None
-        if self._held is not None:
-            site, delay_s = self._held
-            self._web.slots.release(site, self._visitor, delay_s=delay_s, since_sent_s=since_sent_s)
-            self._held = None
+        self._sent_at = None if since_sent_s is None else time.monotonic() - since_sent_s
+
+    def free(self) -> None:
+        """Free the slot, if it is held."""
+        if self._held is None:
+            return
+        site, delay_s = self._held
+        since_sent_s = None if self._sent_at is None else time.monotonic() - self._sent_at
+        self._web.slots.release(site, self._visitor, delay_s=delay_s, since_sent_s=since_sent_s)
+        self._held = self._sent_at = None
 
     def take(self, url: Url, earlier: tuple[Url, ...], delay_s: float) -> None:
-        """Take the slot and wait for the start, which is near."""
+        """Take the slot and wait for the start, which is near; raise `RateLimited` when it is no use."""
         site = self._slot or site_key(url.host)
         got = self._web.slots.take(site, self._visitor, delay_s=delay_s, hold_s=HOLD_S)
         if isinstance(got, Busy):
-            raise PutOff("site_busy", f"{site} is being asked by others.", got.after_s)
+            raise PutOff(BUSY, f"{site} is being asked by others.", got.after_s)
         self._held = (site, delay_s)
         self.hops = (*earlier, url)
         self._web.sleep(got.wait_s)
+        if self._is_known():
+            self.free()
+            raise PutOff(BUSY, f"{site} has answered another try meanwhile.", 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +127,16 @@ class PageVisit(SiteVisit):
     ``followed`` hears of every redirect that is about to be followed, so that a step that is put off there can go on.
     """
 
-    def __init__(self, web: Web, visitor: Visitor, permit: Permit, followed: Callable[[tuple[Url, ...]], None]) -> None:
-        super().__init__(web, visitor)
-        self._permit, self._followed = permit, followed
+    def __init__(
+        self,
+        web: Web,
+        visitor: Visitor,
+        permit: Permit,
+        followed: Callable[[tuple[Url, ...]], None],
+        is_known: Callable[[], bool] = lambda: False,
+    ) -> None:
+        super().__init__(web, visitor, is_known=is_known)
+        self.permit, self._followed = permit, followed
         self.robots: str | None = None
         """What robots.txt said of the last hop."""
         self.rules: RobotsRules | None = None
@@ -105,7 +146,8 @@ class PageVisit(SiteVisit):
         """Raise `NotAllowed` for what policy or robots.txt forbid, `RateLimited` while the site is busy."""
         if earlier:
             self._followed((*earlier, url))
-        self._permit.judge(url.host)
+        self.free()
+        self.permit.judge(url.host)
         self.robots = "unreachable"
         self.rules = rules = robots_rules(self._web, url, self._visitor)
         self.robots = "allowed" if rules.allows(url) else "disallowed"
@@ -133,38 +175,21 @@ def robots_rules(web: Web, url: Url, visitor: Visitor) -> RobotsRules:
 
 
 class RobotsVisit(SiteVisit):
-    """The gate of a robots.txt, which one visitor asks for: whoever waited for the slot finds the answer kept.
-
-    It holds the slot of the last hop until `free`, so that nobody comes between an answer and its place in the cache.
-    """
+    """The gate of a robots.txt, which one visitor asks for: whoever waited for the slot finds the answer kept."""
 
     def __init__(self, web: Web, visitor: Visitor, origin: str) -> None:
         super().__init__(web, visitor)
         self._origin = origin
-        self._since_sent_s: float | None = None
         self.known: RobotsEntry | None = None
         """What somebody else was told while this visitor waited; then `enter` has raised, and nothing was sent."""
 
     def enter(self, url: Url, earlier: tuple[Url, ...]) -> None:
         """Take the slot; raise `RateLimited` when it is busy, and when there is nothing left to ask."""
-        self.free()
         super().enter(url, earlier)
         entry = self._web.robots.find(self._origin) if not earlier else None
         if entry is not None and entry.fresh_s > 0:
             self.known = entry
             raise PutOff("robots_known", f"The robots.txt of {self._origin} was had a moment ago.", 0.0)
-
-    def leave(self, url: Url, since_sent_s: float | None) -> None:  # noqa: ARG002
-        """Take down when the request was sent; the slot stays taken."""
-        self.sent = self.sent or since_sent_s is not None
-        self._since_sent_s = since_sent_s
-
-    def free(self) -> None:
-        """Free the slot, if it is held."""
-        if self._held is not None:
-            site, delay_s = self._held
-            self._web.slots.release(site, self._visitor, delay_s=delay_s, since_sent_s=self._since_sent_s)
-            self._held = self._since_sent_s = None
 
 
 def _ask(web: Web, url: Url, visitor: Visitor, failures: int) -> tuple[RobotsEntry, str]:

@@ -1,7 +1,8 @@
 """The gateway's process: ``python -m services.gateway.wsgi`` serves the API with granian.
 
 granian runs a main process that listens and one worker that serves. The worker watches two things that granian does
-not tell it: that a stop was asked for, so that open event streams end at once, and that the main process is gone.
+not tell it: that a stop was asked for, so that open event streams end at once, and that the main process is gone. When
+the worker dies, the main process ends with 1: whoever runs it starts both anew, as after any other crash.
 """
 
 import multiprocessing
@@ -42,6 +43,7 @@ def application() -> Flask:
     """Compose the application in a worker from the environment."""
     from shared.bootstrap import gateway_parts  # loads the database drivers, which the main process never uses
     from shared.db.engine import DatabaseUnreachable, StorageFull
+    from shared.db.schema import SchemaBehind
 
     settings = load_settings()
     parts = gateway_parts(settings)
@@ -56,7 +58,7 @@ def application() -> Flask:
         services=parts.storage.services,
         has_model=bool(settings.model_names()),
         loopback_only=is_loopback(settings.gateway_host),
-        outages=(DatabaseUnreachable, StorageFull),
+        outages=(DatabaseUnreachable, StorageFull, SchemaBehind),
         observer=parts.figures.observer,
         exposition=parts.figures.exposition,
     )

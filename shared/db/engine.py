@@ -11,6 +11,7 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.orm import Session
 
+from shared.db.schema import check_schema
 from shared.domain.errors import RateLimited, Transient
 from shared.domain.ids import spell_id
 
@@ -23,6 +24,9 @@ RETRIED_STATES = frozenset(
 
 NO_ROOM = "53"
 """How the SQLSTATE of a server begins that is out of space or memory."""
+
+UNKNOWN_NAMES = frozenset({"42P01", "42703"})
+"""SQLSTATEs of a table or column that the database does not have."""
 
 AWAY_S = 1.0
 """How long to put off a step that found the database away."""
@@ -83,7 +87,8 @@ class Transactions:
         """Call ``work`` in a transaction and commit it; it may be called again, so it does nothing but SQL.
 
         A COMMIT whose answer was lost is followed by another call: every write must be safe to repeat. Raises
-        `DatabaseUnreachable` after the patience of this object, and `StorageFull`.
+        `DatabaseUnreachable` after the patience of this object, `StorageFull`, and `SchemaBehind` for a table or column
+        that a migration has still to make.
         """
         started, delay = time.monotonic(), 0.05
         while True:
@@ -95,11 +100,17 @@ class Transactions:
             except DBAPIError as error:
                 if not _worth_repeating(error):
                     _raise_if_full(error)
+                    self._raise_if_behind(error)
                     raise
                 if time.monotonic() - started + delay > self._patience_s:
                     raise DatabaseUnreachable(type(error.orig).__name__) from error
                 time.sleep(delay)
                 delay = min(delay * 2, 2.0)
+
+    def _raise_if_behind(self, error: DBAPIError) -> None:
+        if getattr(error.orig, "sqlstate", None) in UNKNOWN_NAMES:
+            with Session(self._engine) as session:
+                check_schema(session)
 
     def close(self) -> None:
         """Close all connections."""

@@ -111,7 +111,7 @@ class PostgresLedger:
         until = func.clock_timestamp() + timedelta(seconds=self._limits.lease_s)
 
         def work(session: Session) -> bool:
-            step = session.scalar(
+            leased_until = session.scalar(
                 update(StepRow)
                 .where(
                     StepRow.id == lease.step_id,
@@ -120,14 +120,14 @@ class PostgresLedger:
                     StepRow.leased_until > func.clock_timestamp(),
                 )
                 .values(leased_until=until)
-                .returning(StepRow.id)
+                .returning(StepRow.leased_until)
             )
-            if step is None:
+            if leased_until is None:
                 return False
             session.execute(
                 update(AttemptRow)
                 .where(AttemptRow.step_id == lease.step_id, AttemptRow.number == lease.attempt)
-                .values(leased_until=until)
+                .values(leased_until=leased_until)
             )
             return True
 

@@ -17,7 +17,13 @@ _LOCK = 7_318_220_144
 """Key of the advisory lock that lets one process migrate at a time."""
 
 
-def migrate(url: str, revision: str = "head") -> None:
+LOCK_TIMEOUT_MS = 10_000
+"""How long a migration may wait for a table: every query that comes later waits in line behind it."""
+
+LOCKED = "55P03"
+
+
+def migrate(url: str, revision: str = "head", *, lock_timeout_ms: int = LOCK_TIMEOUT_MS) -> None:
     """Apply what is missing up to a revision, and make the local owner."""
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
@@ -25,6 +31,7 @@ def migrate(url: str, revision: str = "head") -> None:
     try:
         with engine.connect() as connection:
             connection.execute(text("select pg_advisory_lock(:key)"), {"key": _LOCK})
+            connection.execute(text("select set_config('lock_timeout', :ms, false)"), {"ms": str(lock_timeout_ms)})
             connection.commit()
             config.attributes["connection"] = connection
             command.upgrade(config, revision)
@@ -45,6 +52,9 @@ def main() -> int:
         migrate(url.get_secret_value())
     except OperationalError as error:
         reason = str(error.orig).splitlines()[0]
+        if getattr(error.orig, "sqlstate", None) == LOCKED:
+            print(f"A table is in use for too long ({reason}); nothing was changed: try again.", file=sys.stderr)  # noqa: T201
+            return 1
         print(f"The database cannot be reached: {reason}. Check LEADLINE_DATABASE_URL.", file=sys.stderr)  # noqa: T201
         return 1
     return 0

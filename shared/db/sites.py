@@ -1,13 +1,22 @@
-"""Slots of sites and the cache of robots.txt over Postgres, on the database's clock, so that all workers agree."""
+"""Slots of sites and the cache of robots.txt over Postgres, on the database's clock, so that all workers agree.
+
+A slot is held until its visitor releases it, or for a time that no fetch outlasts. It is free earlier when its holder
+is known to be dead. That its step's lease has run out or has passed to another try is not enough: a worker that is
+frozen past its lease still has its connection to the site. Its process must be gone too (see `shared.db.presence`), and
+nothing else may have ended its session: with a restart of the server since, the slot is held for its full time. What a
+dead holder may have sent, it sent by now at the latest, so the delay counts from now. A frozen holder keeps the slot
+for its full time, and sends nothing after it: a fetch looks at its deadline, which is nearer, right before it sends.
+"""
 
 from datetime import datetime, timedelta
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import delete, func, select, text
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
 from shared.db.engine import Transactions
 from shared.db.ledger import database_now
+from shared.db.presence import Presence
 from shared.db.tables import RobotsRow, SiteRow, SiteWaitRow
 from shared.domain.ids import sha256_hex
 from shared.ports.sites import Busy, RobotsEntry, Taken, Visitor
@@ -32,20 +41,34 @@ FORGOTTEN_S = 60.0
 """A place in the line that nobody came for is given up after this long."""
 
 
-class PostgresSites:
-    """See `shared.ports.sites.SiteSlots`."""
+RESTART_S = PATIENCE_S + 0.5
+"""A slot is taken so long before its start at the most: a server that started earlier has kept its holder's session."""
 
-    def __init__(self, transactions: Transactions) -> None:
-        self._transactions = transactions
+_IS_DEAD = text(
+    "select not exists (select from steps where id = :step and lease_token = :token and status = 'running' "
+    "and leased_until > clock_timestamp()) and pg_postmaster_start_time() < :since "
+    "and pg_try_advisory_xact_lock_shared(:key)"
+)
+
+
+class PostgresSites:
+    """See `shared.ports.sites.SiteSlots`. Without a ``presence`` the slots of a dead holder are held for their time."""
+
+    def __init__(self, transactions: Transactions, presence: Presence | None = None) -> None:
+        self._transactions, self._presence = transactions, presence
 
     def take(self, site: str, visitor: Visitor, *, delay_s: float, hold_s: float) -> Taken | Busy:
         """Take the slot when it is free soon enough and nobody is about to come for it; else line up for it."""
+        holder = _spelt(visitor, self._presence.key() if self._presence is not None else None)
 
         def work(session: Session) -> Taken | Busy:
             row = _locked(session, site)
             now = database_now(session)
-            if row.holder == visitor.token and row.held_since is not None:
+            if _is_holder(row, visitor) and row.held_since is not None:
                 return Taken(max((row.held_since - now).total_seconds(), 0.0))  # the answer of an earlier try was lost
+            if _is_held(row, now) and _is_dead(session, row):
+                row.holder = row.held_since = row.held_until = None
+                row.next_start = max(row.next_start, now + _seconds(delay_s))
             line = _line(session, site, now)
             mine = line.pop(visitor.step_id, None)
             start = max(now, row.next_start)
@@ -53,6 +76,7 @@ class PostgresSites:
             expected = mine is not None or not _is_due(line, now, start + _seconds(delay_s))
             if soon and expected and not _is_held(row, now):
                 _occupy(session, row, visitor, start, (delay_s, hold_s))
+                row.holder = holder
                 return Taken((start - now).total_seconds())
             if mine is None:
                 mine = _place(row, line, now, max(delay_s, row.last_hold_s))
@@ -68,7 +92,7 @@ class PostgresSites:
 
         def work(session: Session) -> None:
             row = _locked(session, site)
-            if row.holder != visitor.token:
+            if not _is_holder(row, visitor):
                 return
             now = database_now(session)
             if row.held_since is not None:
@@ -107,6 +131,25 @@ def _is_held(row: SiteRow, now: datetime) -> bool:
     return row.holder is not None and row.held_until is not None and row.held_until > now
 
 
+def _spelt(visitor: Visitor, key: int | None) -> str:
+    """Return how a holder is written down: the token, and what tells whether it is dead, where that can be told."""
+    return visitor.token if key is None else f"{visitor.token} {visitor.step_id} {key}"
+
+
+def _is_holder(row: SiteRow, visitor: Visitor) -> bool:
+    return row.holder is not None and row.holder.partition(" ")[0] == visitor.token
+
+
+def _is_dead(session: Session, row: SiteRow) -> bool:
+    """Tell whether the holder's try is over and its process gone."""
+    token, _, rest = (row.holder or "").partition(" ")
+    step_id, _, key = rest.partition(" ")
+    if not key or row.held_since is None:
+        return False
+    since = row.held_since - timedelta(seconds=RESTART_S)
+    return bool(session.scalar(_IS_DEAD, {"step": step_id, "token": token, "since": since, "key": int(key)}))
+
+
 def _is_due(line: dict[str, datetime], now: datetime, until: datetime) -> bool:
     """Tell whether somebody else in the line is to start before ``until``."""
     late = now - timedelta(seconds=LATE_S)
@@ -115,7 +158,7 @@ def _is_due(line: dict[str, datetime], now: datetime, until: datetime) -> bool:
 
 def _occupy(session: Session, row: SiteRow, visitor: Visitor, start: datetime, seconds: tuple[float, float]) -> None:
     delay_s, hold_s = seconds
-    row.holder, row.held_since, row.held_until = visitor.token, start, start + timedelta(seconds=hold_s)
+    row.held_since, row.held_until = start, start + timedelta(seconds=hold_s)
     row.next_start = start + _seconds(delay_s)
     session.execute(delete(SiteWaitRow).where(SiteWaitRow.key == row.key, SiteWaitRow.step_id == visitor.step_id))
 

@@ -446,7 +446,7 @@ class SiteRow(Base):
     __tablename__ = "sites"
     key: Mapped[str] = mapped_column(primary_key=True)
     holder: Mapped[str | None]
-    """The lease token of the try that holds the slot."""
+    """The lease token of the try that holds the slot; then its step and the key of its process's presence, if known."""
     held_since: Mapped[datetime | None]
     held_until: Mapped[datetime | None]
     next_start: Mapped[datetime] = mapped_column(server_default=NOW)

@@ -294,7 +294,8 @@ def test_a_key_opens_the_pages_and_their_stream(browser: Browser, stack: Stack) 
     transactions = Transactions(open_engine(stack.database_url, pool_size=1))
     key = PostgresKeys(transactions).create("ada", "browser", None)
     transactions.close()
-    locked = Stack(stack.database_url, stack.redis_url, stack.logs / "locked", {"LEADLINE_AUTH": "keys"})
+    keys = {"LEADLINE_AUTH": "keys"}
+    locked = Stack(stack.database_url, stack.redis_url, stack.logs / "locked", keys, broker_url=stack.broker_url)
     locked.logs.mkdir()
     try:
         locked.start("gateway")

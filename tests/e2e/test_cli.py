@@ -15,8 +15,10 @@ import pytest
 from infra.standalone.home import Home
 from infra.standalone.info import read_info
 from infra.standalone.system import birth, processes_in
-from tests.support.servers import open_folder
+from tests.support.servers import embedded_only, open_folder
 from tests.support.waiting import wait_until
+
+pytestmark = embedded_only
 
 PROJECT = Path(__file__).parents[2]
 QUESTION = "What was dredged from the Cray Basin, and what did the repair of the Tern Mole cost?"

@@ -14,8 +14,10 @@ import requests
 from infra.standalone.home import Home
 from infra.standalone.system import processes_in
 from tests.support.scraping import counted, discovered, scrape
-from tests.support.servers import open_folder
+from tests.support.servers import embedded_only, open_folder
 from tests.support.stack import MODULES, ROOT, WORKERS, wait_until
+
+pytestmark = embedded_only
 
 pytest.importorskip("flower", reason="Flower is not installed")
 

@@ -14,11 +14,14 @@ from prometheus_client.samples import Sample
 
 from shared.domain.kinds import KINDS, QUEUES
 from tests.support.api import Api
+from tests.support.brokers import redis_broker_only
 from tests.support.flower import Flower, running_flower
 from tests.support.restricted_valkey import RestrictedValkey, restricted_valkey
 from tests.support.scraping import counted, discovered, scrape
 from tests.support.servers import fresh_database, without_driver
 from tests.support.stack import MODULES, ROOT, WORKERS, Stack, running_stack, wait_until
+
+pytestmark = redis_broker_only
 
 pytest.importorskip("flower", reason="Flower is not installed")
 

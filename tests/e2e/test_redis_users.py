@@ -8,9 +8,12 @@ import redis
 import requests
 
 from tests.support.api import Api
+from tests.support.brokers import redis_broker_only
 from tests.support.restricted_valkey import RestrictedValkey, restricted_valkey
 from tests.support.servers import fresh_database
 from tests.support.stack import Stack, running_stack, wait_until
+
+pytestmark = redis_broker_only
 
 QUESTION = "How deep below datum does bedrock lie under the outer sill of Sollander Lock?"
 HARBOR = Path(__file__).parents[2] / "evals" / "corpora" / "harbor"

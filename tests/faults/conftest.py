@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from infra.standalone.home import Home
-from infra.standalone.valkey import EmbeddedValkey
 from tests.conftest import CORPORA
 from tests.support.api import Api
-from tests.support.servers import fresh_database, open_folder, valkey_server
+from tests.support.brokers import REDIS, chosen_broker, shared_node
+from tests.support.servers import RedisServer, fresh_database, new_redis, open_folder, valkey_server
 from tests.support.site import Site, running_site
 from tests.support.stack import MODULES, Stack, running_stack
+from tests.support.system_servers import SystemServer
 from tests.support.zygote import Zygote, running_zygote
 
 HOST = "city.test"
@@ -46,15 +46,20 @@ def zygote() -> Iterator[Zygote]:
 
 @dataclass(frozen=True)
 class City:
-    """A stack with two gateways, a Valkey that may be taken away, documents that are taken in, and a site to read."""
+    """A stack with two gateways, a Redis that may be taken away, documents that are taken in, and a site to read."""
 
     stack: Stack
-    valkey: EmbeddedValkey
+    redis: RedisServer
     documents: list[str]
     site: Site
     pages: list[str]
     admin_url: str
     """Of the superuser of its database server."""
+
+    @property
+    def carriers(self) -> list[RedisServer | SystemServer]:
+        """The servers that wake-ups and live progress go through."""
+        return [self.redis] if chosen_broker() == REDIS else [self.redis, shared_node()]
 
     @property
     def api(self) -> Api:
@@ -74,17 +79,17 @@ def city(
         fresh_database(postgres, template_database) as url,
     ):
         pages = [site.answer(HOST, f"/{n}", f"<title>{n}</title><p>Basin {n} is {n} m deep.</p>") for n in range(1, 6)]
-        valkey = EmbeddedValkey(Home(folder / "valkey"))
-        valkey.start()
+        server = new_redis(folder / "redis")
+        server.start()
         settings = {
             "LEADLINE_ALLOW_NETWORKS": "127.0.0.1",
             "LEADLINE_RESOLVE_HOSTS": site.hosts_setting(),
             "LEADLINE_SITE_DELAY_SECONDS": str(DELAY_S),
         }
-        stack = Stack(url, valkey.url, tmp, settings, launch=zygote.launch)
+        stack = Stack(url, server.url, tmp, settings, launch=zygote.launch)
         try:
             stack.start(*MODULES, "gateway-2")
-            yield City(stack, valkey, Api(stack.address).upload(CORPORA / "harbor"), site, pages, postgres)
+            yield City(stack, server, Api(stack.address).upload(CORPORA / "harbor"), site, pages, postgres)
         finally:
             stack.stop()
-            valkey.stop()
+            server.stop()

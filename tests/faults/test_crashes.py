@@ -1,10 +1,10 @@
 """Workers killed, Redis wiped and restarted: a run completes by itself with the evidence of an undisturbed one."""
 
 import pytest
-import redis
 
 from evals.graders.facts import load_cases
 from tests.support.api import FINAL, Api
+from tests.support.brokers import put_garbage, wipe
 from tests.support.harbor_site import CASES_FILE, CORPUS
 from tests.support.invariants import broken_invariants
 from tests.support.stack import Stack, wait_until
@@ -63,8 +63,7 @@ def test_everything_killed_and_redis_wiped(api: Api, stack: Stack) -> None:
     for name in (*WORKERS, "sweeper", "gateway"):
         stack.kill(name)
         stack.start(name)
-    with redis.Redis.from_url(stack.redis_url) as client:
-        client.flushall()
+    wipe(stack.redis_url, stack.broker_url)
     api.complete(run_id)
     assert api.evidence_spans(run_id) == wanted
     assert broken_invariants(stack.database_url) == {}
@@ -74,13 +73,12 @@ def test_lost_wake_ups_are_made_up_for(api: Api, stack: Stack) -> None:
     """Queues wiped again and again during a run: the sweeper sends what was lost."""
     documents = api.upload(CORPUS)
     run_id = api.ask(QUESTION, documents)
-    with redis.Redis.from_url(stack.redis_url) as client:
 
-        def wiped() -> bool:
-            client.flushall()
-            return api.run(run_id)["status"] in FINAL
+    def wiped() -> bool:
+        wipe(stack.redis_url, stack.broker_url)
+        return api.run(run_id)["status"] in FINAL
 
-        wait_until(wiped, "the run ends although every message is lost", 90)
+    wait_until(wiped, "the run ends although every message is lost", 90)
     api.complete(run_id)
     assert broken_invariants(stack.database_url) == {}
 
@@ -88,9 +86,8 @@ def test_lost_wake_ups_are_made_up_for(api: Api, stack: Stack) -> None:
 def test_garbage_in_the_queue_harms_no_run(api: Api, stack: Stack) -> None:
     """What is no message of ours is dropped or costs a worker its life; the run goes on once a worker is there."""
     documents = api.upload(CORPUS)
-    with redis.Redis.from_url(stack.redis_url) as client:
-        for queue in WORKERS:
-            client.lpush(f"leadline:{queue}", '{"body": "bm90aGluZw==", "content-type": "application/json"}')
+    for queue in WORKERS:
+        put_garbage(stack.broker_url, queue)
     run_id = api.ask(QUESTION, documents)
     api.complete(run_id)
     assert broken_invariants(stack.database_url) == {}

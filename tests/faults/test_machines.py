@@ -45,7 +45,7 @@ def shim(tmp_path: Path) -> Path:
 def test_a_workers_clock_does_not_matter(city: City, shim: Path) -> None:
     """One worker two hours ahead, one two hours behind: no step begins early, late or twice; the site's delay holds."""
     stack = city.stack
-    skewed = Stack(stack.database_url, stack.redis_url, stack.logs, stack.extra)
+    skewed = Stack(stack.database_url, stack.redis_url, stack.logs, stack.extra, broker_url=stack.broker_url)
     names = ("fetcher", "extractor", "planner", "synthesizer")
     try:
         for name, sign in zip(names, (1, -1, 1, -1), strict=True):

@@ -1,7 +1,8 @@
-"""Redis away or frozen, gateways killed, answers lost: requests are answered, streams go on, runs end."""
+"""Redis and broker away or frozen, gateways killed, answers lost: requests are answered, streams go on, runs end."""
 
 import os
 import signal
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -29,27 +30,33 @@ SLOWEST_S = 2.0
 
 @contextmanager
 def lost(city: City) -> Iterator[None]:
-    """Kill Valkey, and start it again afterwards, empty."""
-    process = city.valkey.process
-    assert process is not None
-    process.send_signal(signal.SIGKILL)
-    process.wait(10)
+    """Kill Redis, and the broker where it is another, and start it again afterwards, empty."""
+    for process in processes(city):
+        process.send_signal(signal.SIGKILL)
+        process.wait(10)
     try:
         yield
     finally:
-        city.valkey.start()
+        for server in city.carriers:
+            server.start()
 
 
 @contextmanager
 def frozen(city: City) -> Iterator[None]:
-    """Stop Valkey where it is: it takes connections and answers nothing."""
-    process = city.valkey.process
-    assert process is not None
-    process.send_signal(signal.SIGSTOP)
+    """Stop them where they are: they take connections and answer nothing."""
+    stopped = processes(city)
+    for process in stopped:
+        process.send_signal(signal.SIGSTOP)
     try:
         yield
     finally:
-        process.send_signal(signal.SIGCONT)
+        for process in stopped:
+            process.send_signal(signal.SIGCONT)
+
+
+def processes(city: City) -> list[subprocess.Popen[bytes]]:
+    """Return the processes that everything sent goes through."""
+    return [server.process for server in city.carriers if server.process is not None]
 
 
 def waiting(api: Api, documents: list[str]) -> str:

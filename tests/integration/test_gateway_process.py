@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -184,6 +185,14 @@ def test_a_killed_main_process_takes_its_worker_along() -> None:
                 return probe.connect_ex((parts.hostname, parts.port)) != 0
 
         wait_until(refused, "the worker to end")
+
+
+def test_a_killed_worker_takes_the_main_process_along() -> None:
+    """It ends with an error at once: a gateway that listens and serves nothing would be missed by nobody."""
+    with fake_gateway() as gateway:
+        [worker] = Path(f"/proc/{gateway.process.pid}/task/{gateway.process.pid}/children").read_text().split()
+        os.kill(int(worker), signal.SIGKILL)
+        assert gateway.process.wait(10) == 1
 
 
 def test_a_port_in_use_is_said_in_one_sentence(gateway: FakeGateway) -> None:

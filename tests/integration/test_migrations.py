@@ -1,17 +1,21 @@
 """Migrations expand: what runs on a schema also runs on the next one, so that old and new code can work together."""
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
 from alembic.config import Config
 from alembic.script import ScriptDirectory
-from sqlalchemy import create_engine, inspect
+from sqlalchemy import create_engine, inspect, text
+from sqlalchemy.exc import OperationalError, ProgrammingError
 
 from shared.contracts.events import Event
-from shared.db.engine import Transactions
+from shared.db.engine import Transactions, open_engine
 from shared.db.migrate import migrate
+from shared.db.schema import SchemaBehind, check_schema, wait_for_schema
 from shared.domain.errors import RateLimited
 from shared.ports.ledger import Outcome, WakeUp
 from shared.queues.sweeper import Sweeper
@@ -63,11 +67,16 @@ def contractions(before: dict[str, dict[str, Column]], after: dict[str, dict[str
     return found
 
 
-def test_every_migration_only_adds(postgres: str) -> None:
-    """Nothing is dropped, renamed, retyped or newly required from one revision to the next."""
+def known_revisions() -> list[str]:
+    """Return all revisions, the first one first."""
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS))
-    revisions = [r.revision for r in reversed(list(ScriptDirectory.from_config(config).walk_revisions()))]
+    return [r.revision for r in reversed(list(ScriptDirectory.from_config(config).walk_revisions()))]
+
+
+def test_every_migration_only_adds(postgres: str) -> None:
+    """Nothing is dropped, renamed, retyped or newly required from one revision to the next."""
+    revisions = known_revisions()
     broken: dict[str, list[str]] = {}
     with fresh_database(postgres) as url:
         migrate(url, revisions[0])
@@ -94,6 +103,51 @@ def test_a_contraction_is_seen() -> None:
         "a.z is gone",
         "the table gone is gone",
     ]
+
+
+def test_code_that_meets_an_older_schema_says_so(postgres: str) -> None:
+    """A table that a migration has still to make is no bug: the error says what to run, until it has been run."""
+    missing = text("select * from a_table_of_tomorrow")
+    with fresh_database(postgres) as url:
+        transactions = Transactions(open_engine(url, pool_size=1))
+        for revision in (None, *known_revisions()[:-1]):
+            if revision is not None:
+                migrate(url, revision)
+            with pytest.raises(SchemaBehind, match=f"at schema {revision or 'none'}, .* run `python -m"):
+                transactions.run(lambda session: session.execute(missing))
+        migrate(url)
+        with pytest.raises(ProgrammingError):
+            transactions.run(lambda session: session.execute(missing))
+        transactions.close()
+
+
+def test_waiting_for_the_schema_ends_with_the_migration_or_the_process(database: str) -> None:
+    """The sentence is logged, the wait goes on by itself, and a process that is to stop does not wait."""
+    transactions = Transactions(open_engine(database, pool_size=1))
+    stop = threading.Event()
+    assert wait_for_schema(lambda: transactions.run(check_schema), stop)
+    stop.set()
+
+    def behind() -> None:
+        raise SchemaBehind("0001")
+
+    assert not wait_for_schema(behind, stop)
+    transactions.close()
+
+
+def test_a_migration_does_not_hold_up_the_queries_behind_it(postgres: str) -> None:
+    """A table in use makes it give up soon: what waits for the table in line behind a migration would wait too."""
+    revisions = known_revisions()
+    with fresh_database(postgres) as url:
+        migrate(url, revisions[-4])
+        engine = create_engine(url)
+        with engine.connect() as connection:
+            connection.execute(text("lock table owners, runs, steps, model_calls, evidence in access exclusive mode"))
+            with pytest.raises(OperationalError, match="lock timeout"):
+                migrate(url, lock_timeout_ms=50)
+            connection.rollback()
+            migrate(url)
+        engine.dispose()
 
 
 def newer_step(stage: Stage, run_id: Any) -> None:

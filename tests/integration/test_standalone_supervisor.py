@@ -35,7 +35,9 @@ from tests.support.fake_stack import (
     table,
     wait_for_log,
 )
-from tests.support.servers import open_folder, without_driver
+from tests.support.servers import embedded_only, open_folder, without_driver
+
+pytestmark = embedded_only
 
 # Starts a stack whose migration never ends, and is interrupted.
 STARTER = """

@@ -27,6 +27,9 @@ from tests.support.search_desk import SearchStage
 from tests.support.site import Handler, Reply, Site, gaps, overlaps, running_site
 from tests.support.stage import Stage
 
+ARRIVAL_S = 0.1
+"""How much later than it was sent a request may reach a server on a busy machine; the one after it may not."""
+
 RERANKERS = {"cohere": "/v2/rerank", "jina": "/v1/rerank", "voyage": "/v1/rerank"}
 
 
@@ -236,13 +239,14 @@ def test_both_calls_of_pubmed_are_kept(desk: SearchStage) -> None:
 
 
 def test_a_provider_has_a_slot_and_a_delay_of_its_own(desk: SearchStage) -> None:
-    """arXiv asks for three seconds between calls: the next search is put off until then."""
+    """arXiv asks for three seconds between calls: the next call may begin then, and no other site is concerned."""
     arxiv = desk.provider("arxiv")
+    before = len(desk.site.visits("arxiv.api.test"))
     desk.attempt(desk.run("scholar"))
-    with pytest.raises(RateLimited) as caught:
-        desk.attempt(desk.run("scholar"))
-    assert 2 < caught.value.after_s <= 3.1
     assert len(arxiv.asked) == 1
+    [visit] = desk.site.visits("arxiv.api.test")[before:]
+    next_start = desk.stage.scalar("select extract(epoch from next_start) from sites")
+    assert 3 - ARRIVAL_S <= float(next_start) - visit.wall <= 3.1
     assert {row[0] for row in desk.stage.rows("select key from sites")} == {"search:arxiv"}
 
 
@@ -270,7 +274,7 @@ def test_searches_of_many_workers_take_turns(transactions: Transactions, site: S
         site.latency.clear()
     visits = site.visits("exa.api.test")[before:]
     assert (len(visits), overlaps(visits)) == (6, 0)
-    assert min(gaps(visits)) >= 0.15
+    assert min(gaps(visits)) >= 0.15 - ARRIVAL_S
 
 
 def test_a_second_page_fills_what_filters_took(desk: SearchStage) -> None:

@@ -1,7 +1,10 @@
-"""PostgreSQL and Valkey for tests: embedded ones in a temporary folder, or those that the environment names.
+"""PostgreSQL and Redis for tests: servers in a temporary folder, or those that the environment names.
 
+LEADLINE_TEST_SERVERS        `embedded` (as without it), or `system`: PostgreSQL and Redis from the system's packages
 LEADLINE_TEST_DATABASE_URL   a role that may create databases
 LEADLINE_TEST_REDIS_URL      a Redis or Valkey that tests may fill and empty
+
+Which broker wake-ups go through is chosen in `tests.support.brokers`.
 """
 
 import os
@@ -14,15 +17,58 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import psycopg
+import pytest
 from psycopg import sql
 
 from infra.standalone.accounts import may_pass, server_account
 from infra.standalone.home import Home
 from infra.standalone.postgres import EmbeddedPostgres
+from infra.standalone.system import Account
 from infra.standalone.valkey import EmbeddedValkey
 from shared.db.migrate import migrate
+from tests.support.system_servers import SystemPostgres, SystemRedis, system_account
 
 DRIVER = "postgresql+psycopg"
+EMBEDDED, SYSTEM = "embedded", "system"
+
+PostgresServer = EmbeddedPostgres | SystemPostgres
+RedisServer = EmbeddedValkey | SystemRedis
+
+
+class UnknownServers(Exception):
+    """LEADLINE_TEST_SERVERS names servers that there are not."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"LEADLINE_TEST_SERVERS is {name!r}: say {EMBEDDED!r} or {SYSTEM!r}.")
+
+
+def chosen_servers() -> str:
+    """Return which servers tests start: `EMBEDDED` or `SYSTEM`."""
+    name = os.environ.get("LEADLINE_TEST_SERVERS") or EMBEDDED
+    if name not in (EMBEDDED, SYSTEM):
+        raise UnknownServers(name)
+    return name
+
+
+embedded_only = pytest.mark.skipif(chosen_servers() != EMBEDDED, reason="about the embedded servers themselves")
+"""Marks what is not tried again on the system's servers."""
+
+
+def new_postgres(folder: Path, *, durable: bool = True) -> PostgresServer:
+    """Return a server that is not started yet; without `durable` it gives up durability for speed."""
+    if chosen_servers() == SYSTEM:
+        return SystemPostgres(folder, durable=durable)
+    return EmbeddedPostgres(Home(folder), durable=durable)
+
+
+def postgres_account() -> Account | None:
+    """Return the account that PostgreSQL runs under, None for the caller's own."""
+    return system_account() if chosen_servers() == SYSTEM else server_account()
+
+
+def new_redis(folder: Path) -> RedisServer:
+    """Return a server that is not started yet."""
+    return SystemRedis(folder) if chosen_servers() == SYSTEM else EmbeddedValkey(Home(folder))
 
 
 @contextmanager
@@ -50,7 +96,7 @@ def postgres_server(tmp: Path) -> Iterator[str]:
         yield with_driver(given)
         return
     with open_folder(tmp) as folder:
-        server = EmbeddedPostgres(Home(folder / "postgres"), durable=False)
+        server = new_postgres(folder / "postgres", durable=False)
         try:
             server.start()
             yield server.admin_url
@@ -66,7 +112,7 @@ def valkey_server(tmp: Path) -> Iterator[str]:
         yield given
         return
     with open_folder(tmp) as folder:
-        server = EmbeddedValkey(Home(folder / "valkey"))
+        server = new_redis(folder / "valkey")
         try:
             server.start()
             yield server.url

@@ -12,8 +12,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from infra.standalone.accounts import server_account
-from tests.support.servers import without_driver
+from tests.support.servers import postgres_account, without_driver
 
 MEGABYTES = 12
 BLOCK = bytes(65_536)
@@ -50,7 +49,7 @@ def on_small_disk(admin_url: str, database_url: str, *tables: str) -> Iterator[S
         data = folder / "data"
         data.mkdir(mode=0o700)
         folder.chmod(0o755)
-        account = server_account()
+        account = postgres_account()
         if account is not None:
             os.chown(data, account.uid, account.gid)
         _run(admin_url, sql.SQL("CREATE TABLESPACE small_disk LOCATION {}").format(sql.Literal(str(data))))

@@ -14,6 +14,8 @@ from typing import Protocol
 
 import requests
 
+from tests.support.brokers import broker_for
+
 ROOT = Path(__file__).parents[2]
 MODULES = {
     "gateway": "services.gateway.wsgi",
@@ -96,6 +98,12 @@ class Stack:
     launch: Callable[[str, Mapping[str, str], Path], Process] = launch
     ports: dict[str, int] = field(default_factory=dict)
     """Ports of further gateways."""
+    broker_url: str = ""
+    """What wake-ups go through; `tests.support.brokers` chooses it when none is given."""
+
+    def __post_init__(self) -> None:
+        """Settle the broker."""
+        self.broker_url = self.broker_url or broker_for(self.redis_url)
 
     @property
     def address(self) -> str:
@@ -157,7 +165,7 @@ class Stack:
     def _environment(self) -> dict[str, str]:
         ours = {
             "LEADLINE_DATABASE_URL": self.database_url,
-            "LEADLINE_BROKER_URL": self.redis_url,
+            "LEADLINE_BROKER_URL": self.broker_url,
             "LEADLINE_REDIS_URL": self.redis_url,
             "LEADLINE_HOME": str(self.logs),
             "LEADLINE_LEASE_SECONDS": "4",

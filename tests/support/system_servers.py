@@ -1,27 +1,31 @@
-"""Servers from the system's packages, each a process of the test's own on loopback: RabbitMQ, Redis, PostgreSQL."""
+"""Servers from the system's packages, each a process of the test's own on loopback: PostgreSQL, Redis.
 
+They are handled as the embedded ones are: `start` and `stop`, `process` in between, and the port and data are kept.
+"""
+
+import abc
 import os
 import pwd
 import secrets
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import ClassVar
 
 import psycopg
 import pytest
-from kombu import Connection
 from redis import Redis
 from redis.exceptions import RedisError
 
-from tests.support.servers import open_folder
-from tests.support.stack import free_port, wait_until
+from infra.standalone import system
+from tests.support.waiting import wait_until
 
-RABBIT = Path("/usr/lib/rabbitmq/bin")
 POSTGRES = next(iter(sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)), Path("/nowhere"))
+POSTGRES_USER = "postgres"
 START_S = 90.0
+STOP_S = 20.0
 
 
 def require(program: Path | str, package: str) -> str:
@@ -32,116 +36,152 @@ def require(program: Path | str, package: str) -> str:
     return found
 
 
-@contextmanager
-def process(command: list[str], environment: Mapping[str, str], log: Path, user: int | None = None) -> Iterator[int]:
-    """Yield the id of a server's process, and end it and all its children."""
-    with log.open("ab") as output:
-        running = subprocess.Popen(
-            command, env=environment, stdout=output, stderr=output, start_new_session=True, user=user, cwd="/"
+def system_account() -> system.Account | None:
+    """Return the account that the system's PostgreSQL runs under for root, None for the caller's own."""
+    if os.geteuid() != 0:
+        return None
+    try:
+        entry = pwd.getpwnam(POSTGRES_USER)
+    except KeyError:
+        pytest.skip("the system's package postgresql is not installed")
+    return system.Account(entry.pw_uid, entry.pw_gid)
+
+
+class SystemServer(abc.ABC):
+    """A server below a folder, which dies with the process that started it."""
+
+    title: ClassVar[str]
+    stop_signal: ClassVar[int] = signal.SIGTERM
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.port = folder, system.free_port()
+        self.process: subprocess.Popen[bytes] | None = None
+        self._account: system.Account | None = None
+
+    @abc.abstractmethod
+    def prepare(self) -> None:
+        """Make what is missing on disk."""
+
+    @abc.abstractmethod
+    def answers(self) -> bool:
+        """Tell whether it takes connections."""
+
+    @abc.abstractmethod
+    def _command(self) -> tuple[Sequence[str], Mapping[str, str]]:
+        """Return its arguments and its environment."""
+
+    def start(self) -> None:
+        """Start it, on what it left when it ran before, and wait until it takes connections."""
+        self.folder.mkdir(exist_ok=True)
+        self.prepare()
+        arguments, environment = self._command()
+        log = self.folder / f"{self.title.lower()}.log"
+        self.process = process = system.spawn(
+            system.Command(arguments, environment, Path("/"), log, self._account, signal.SIGKILL)
         )
-    try:
-        yield running.pid
-    finally:
-        running.terminate()
+
+        def ready() -> bool:
+            assert process.poll() is None, f"{self.title} ended: {log.read_text(errors='replace')[-2000:]}"
+            return self.answers()
+
+        wait_until(ready, f"{self.title} answers", START_S)
+
+    def stop(self) -> None:
+        """Shut it down and wait until it is gone."""
+        process, self.process = self.process, None
+        if process is None:
+            return
+        for number in (self.stop_signal, signal.SIGKILL):
+            if process.poll() is None:
+                process.send_signal(number)
+                system.poll_until(lambda: process.poll() is not None, STOP_S)
+
+
+class SystemRedis(SystemServer):
+    """A Redis that keeps nothing on disk."""
+
+    title = "Redis"
+
+    @property
+    def url(self) -> str:
+        """URL of database 0."""
+        return f"redis://{system.LOOPBACK}:{self.port}/0"
+
+    def prepare(self) -> None:
+        """Nothing is needed."""
+
+    def answers(self) -> bool:
+        """Send a PING."""
         try:
-            running.wait(20)
-        except subprocess.TimeoutExpired:
-            os.killpg(running.pid, signal.SIGKILL)
-            running.wait(10)
-
-
-@contextmanager
-def rabbitmq(tmp: Path) -> Iterator[str]:
-    """Yield the URL of a RabbitMQ node with nothing on it."""
-    server, epmd = require(RABBIT / "rabbitmq-server", "rabbitmq-server"), require("epmd", "rabbitmq-server")
-    folder, port, epmd_port = tmp / "rabbit", free_port(), free_port()
-    folder.mkdir()
-    (folder / "plugins").write_text("[].\n")
-    names = {"MNESIA_BASE": folder, "LOG_BASE": folder, "NODE_IP_ADDRESS": "127.0.0.1", "NODE_PORT": port}
-    more = {"DIST_PORT": free_port(), "NODENAME": f"test{port}@localhost", "ENABLED_PLUGINS_FILE": folder / "plugins"}
-    environment = {
-        **os.environ,
-        **{f"RABBITMQ_{name}": str(value) for name, value in (names | more).items()},
-        "HOME": str(folder),
-        "ERL_EPMD_PORT": str(epmd_port),
-        "ERL_EPMD_ADDRESS": "127.0.0.1",
-    }
-    url = f"amqp://guest:guest@127.0.0.1:{port}//"
-
-    def answers() -> bool:
-        try:
-            with Connection(url, connect_timeout=2) as connection:
-                connection.connect()
-                return True
-        except OSError:
-            return False
-
-    try:
-        with process([server], environment, folder / "log"):
-            wait_until(answers, "RabbitMQ answers", START_S)
-            yield url
-    finally:
-        ended = [epmd, "-port", str(epmd_port), "-kill"]
-        subprocess.run(ended, env=environment, capture_output=True, timeout=20, check=False)
-
-
-@contextmanager
-def system_redis(tmp: Path) -> Iterator[str]:
-    """Yield the URL of a Redis that keeps nothing on disk."""
-    server, port = require("redis-server", "redis-server"), free_port()
-    url = f"redis://127.0.0.1:{port}/0"
-    options = {"port": str(port), "bind": "127.0.0.1", "save": "", "appendonly": "no", "dir": str(tmp)}
-    command = [server, *(word for name, value in options.items() for word in (f"--{name}", value))]
-
-    def answers() -> bool:
-        try:
-            with Redis.from_url(url) as client:
+            with Redis.from_url(self.url, socket_timeout=2) as client:
                 return bool(client.ping())
         except RedisError:
             return False
 
-    with process(command, os.environ, tmp / "redis.log"):
-        wait_until(answers, "Redis answers", START_S)
-        yield url
+    def _command(self) -> tuple[Sequence[str], Mapping[str, str]]:
+        options = {"port": str(self.port), "bind": system.LOOPBACK, "save": "", "appendonly": "no"}
+        options |= {"maxmemory": "256mb", "dir": str(self.folder)}
+        words = [word for name, value in options.items() for word in (f"--{name}", value)]
+        return [require("redis-server", "redis-server"), *words], {"PATH": os.defpath}
 
 
-@contextmanager
-def system_postgres(tmp: Path) -> Iterator[str]:
-    """Yield the superuser's URL of a PostgreSQL with a password of the test's own."""
-    initdb, server = (require(POSTGRES / name, "postgresql") for name in ("initdb", "postgres"))
-    user = pwd.getpwnam("postgres").pw_uid if os.geteuid() == 0 else None
-    port, password = free_port(), secrets.token_hex(8)
-    with open_folder(tmp) as folder:
-        data, file = folder / "data", folder / "password"
-        file.write_text(password)
-        data.mkdir(mode=0o700)
-        if user is not None:
-            os.chown(data, user, -1)
-        made = [
-            initdb,
-            "-D",
-            str(data),
-            "-U",
-            "postgres",
-            "-A",
-            "scram-sha-256",
-            f"--pwfile={file}",
-            "-E",
-            "UTF8",
-            "-N",
-        ]
-        subprocess.run(made, check=True, capture_output=True, timeout=120, user=user, cwd="/")
-        options = {"port": port, "listen_addresses": "127.0.0.1", "unix_socket_directories": "", "fsync": "off"}
+class SystemPostgres(SystemServer):
+    """A PostgreSQL as many have it: of another major version, and with a collation of a language."""
+
+    title = "PostgreSQL"
+    stop_signal = signal.SIGINT
+
+    def __init__(self, folder: Path, *, durable: bool = True) -> None:
+        super().__init__(folder)
+        self._durable, self._password = durable, secrets.token_hex(16)
+        self._data = folder / "data"
+        self._account = system_account()
+
+    @property
+    def admin_url(self) -> str:
+        """SQLAlchemy URL of the maintenance database, as the superuser."""
+        return f"postgresql+psycopg://{POSTGRES_USER}:{self._password}@{system.LOOPBACK}:{self.port}/postgres"
+
+    def prepare(self) -> None:
+        """Make a cluster."""
+        if self._data.exists():
+            return
+        self.folder.chmod(0o711)
+        file = self.folder / "password"
+        file.write_text(self._password)
+        file.chmod(0o644)
+        self._data.mkdir(mode=0o700)
+        account = self._account
+        if account is not None:
+            os.chown(self._data, account.uid, account.gid)
+        options = ["-D", str(self._data), "-U", POSTGRES_USER, "-A", "scram-sha-256", f"--pwfile={file}", "-N"]
+        options += ["-E", "UTF8", "--locale=C.UTF-8", "--locale-provider=icu", "--icu-locale=en-US"]
+        made = subprocess.run(
+            [require(POSTGRES / "initdb", "postgresql"), *options],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            cwd="/",
+            check=False,
+            user=account.uid if account else None,
+        )
+        assert made.returncode == 0, made.stderr
+
+    def answers(self) -> bool:
+        """Connect."""
+        try:
+            psycopg.connect(self.admin_url.replace("+psycopg", "", 1), connect_timeout=2).close()
+        except psycopg.OperationalError:
+            return False
+        return True
+
+    def _command(self) -> tuple[Sequence[str], Mapping[str, str]]:
+        options = {"port": self.port, "listen_addresses": system.LOOPBACK, "unix_socket_directories": ""}
+        options |= {"max_connections": 200}
+        if not self._durable:
+            options |= {"fsync": "off", "full_page_writes": "off", "synchronous_commit": "off"}
         words = [word for name, value in options.items() for word in ("-c", f"{name}={value}")]
-        url = f"postgresql://postgres:{password}@127.0.0.1:{port}/postgres"
-
-        def answers() -> bool:
-            try:
-                psycopg.connect(url, connect_timeout=2).close()
-            except psycopg.OperationalError:
-                return False
-            return True
-
-        with process([server, "-D", str(data), *words], {"PATH": os.defpath, "LC_ALL": "C"}, folder / "log", user):
-            wait_until(answers, "PostgreSQL answers", START_S)
-            yield url.replace("postgresql://", "postgresql+psycopg://", 1)
+        return [require(POSTGRES / "postgres", "postgresql"), "-D", str(self._data), *words], {
+            "PATH": os.defpath,
+            "LC_ALL": "C.UTF-8",
+        }

@@ -53,7 +53,8 @@ def table(outcome: Outcome) -> str:
         rows.append(
             (f"  p95 within lease + 2 s ({LEASE_S + 2.0:.0f} s)", "yes" if within_lease(outcome.p95_s) else "NO")
         )
-    lines = [f"{name:<38} {value:>10}" for name, value in rows]
+    lines = [f"{name:<46} {value:>8}" for name, value in rows]
+    lines += [f"ended by itself: {ending}" for ending in outcome.endings]
     for rule, found in outcome.broken.items():
         lines.append(f"BROKEN  {rule}: {len(found)}")
         lines += [f"        {item}" for item in found[:10]]

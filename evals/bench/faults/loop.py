@@ -25,6 +25,10 @@ SLOW_RUNS = 6
 """Runs during which the takeover is measured."""
 
 POLL_S = 0.5
+STUCK_S = 40.0
+"""Runs are not waited for any longer when no try of a step began or ended for so long, which is more than the longest
+time between two wake-ups. So a loop over broken code ends soon, and one on a slow machine may take its time."""
+
 SHOWN = 400
 """Characters of a row that differs."""
 
@@ -58,6 +62,8 @@ class Outcome:
     hurried: list[float] = field(default_factory=list)
     """The same while everything died: workers that would take over die too, and wake-ups get lost."""
     attempts: dict[str, int] = field(default_factory=dict)
+    endings: list[str] = field(default_factory=list)
+    """Processes that ended without being killed, with what each wrote last."""
     broken: dict[str, list[str]] = field(default_factory=dict)
 
     def note(self, what: str, found: Sequence[str]) -> None:
@@ -127,10 +133,18 @@ def _quietly(world: World, engine: Engine, clients: Clients, asked: tuple[list[J
 
 def _until_ended(engine: Engine, monkey: Monkey, runs: list[str], calm_s: float) -> None:
     """Wait until runs have ended, or for so long; what ends by itself is started again meanwhile."""
-    end = time.monotonic() + calm_s
-    while time.monotonic() < end and _count_ended(engine, runs) < len(runs):
+    end, moved, seen = time.monotonic() + calm_s, time.monotonic(), -1
+    while time.monotonic() < min(end, moved + STUCK_S) and _count_ended(engine, runs) < len(runs):
         monkey.tend()
+        if (now := _count_moves(engine)) != seen:
+            moved, seen = time.monotonic(), now
         time.sleep(POLL_S)
+
+
+def _count_moves(engine: Engine) -> int:
+    """Return a number that grows with every try that begins or ends."""
+    with engine.connect() as connection:
+        return int(connection.execute(text("select count(*) + count(ended_at) from attempts")).scalar_one())
 
 
 def _count_ended(engine: Engine, runs: Any) -> int:
@@ -185,7 +199,8 @@ def _count(outcome: Outcome, engine: Engine, monkey: Monkey, clients: Clients) -
         outcome.attempts = {str(row[0]): int(row[1]) for row in rows}
         outcome.hurried = takeovers(connection, monkey.kills)
     outcome.counts["requests repeated"] = sum(p.tries - 1 for p in clients.posted.values())
-    outcome.counts |= {f"{name} ended by itself": n for name, n in Counter(monkey.ended).items()}
+    outcome.counts |= {f"{name} ended by itself": n for name, n in Counter(name for name, _ in monkey.ended).items()}
+    outcome.endings = [f"{name}: {said[:SHOWN]}" for name, said in monkey.ended]
 
 
 def within_lease(p95_s: float | None) -> bool:

@@ -38,13 +38,15 @@ class Monkey:
     seed: int
     kills: list[Killed] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
-    ended: list[str] = field(default_factory=list)
-    """Processes that ended without being killed."""
+    ended: list[tuple[str, str]] = field(default_factory=list)
+    """Processes that ended without being killed, and what each wrote last."""
     frozen: str | None = None
     """The process that stands still, or did a moment ago."""
     _thaw_at: float = 0.0
     _spared_until: float = 0.0
     _children: dict[int, str] = field(default_factory=dict)
+    _bereft: set[int] = field(default_factory=set)
+    """Processes that a child was taken from, by number."""
 
     def run(self) -> None:
         """Go on for the time that was given."""
@@ -74,7 +76,10 @@ class Monkey:
         self._thaw()
         for name, process in list(self.world.stack.processes.items()):
             if process.poll() is not None:
-                self.ended.append(name)
+                if name.startswith("gateway") and process.pid in self._bereft:
+                    self.counts["gateways that ended as their child was killed"] += 1  # it is all that they serve with
+                else:
+                    self.ended.append((name, self.world.stack.log(name).rstrip().rpartition("\n")[2]))
                 self.world.stack.begin(name)
 
     def orphans(self) -> list[str]:
@@ -90,6 +95,7 @@ class Monkey:
         if children and rnd.random() < CHILD_SHARE:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(rnd.choice(children), signal.SIGKILL)
+            self._bereft.add(process.pid)
             self.counts["children killed"] += 1
             return
         self.counts["processes killed"] += 1
@@ -129,7 +135,7 @@ class Monkey:
 
     def _flush(self) -> None:
         with contextlib.suppress(RedisError):
-            self.world.servers.flush()
+            self.world.flush()
             self.counts["Valkey flushed"] += 1
 
     def _thaw(self, *, force: bool = False) -> None:

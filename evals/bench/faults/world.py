@@ -7,16 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
-import redis
-
 from infra.standalone import system
-from infra.standalone.home import Home
-from infra.standalone.postgres import EmbeddedPostgres
-from infra.standalone.valkey import EmbeddedValkey
 from shared.db.migrate import migrate
+from tests.support.brokers import wipe
 from tests.support.harbor_site import CORPUS, corpus_files
 from tests.support.searxng import FakeSearXNG
-from tests.support.servers import fresh_database, open_folder
+from tests.support.servers import PostgresServer, RedisServer, fresh_database, new_postgres, new_redis, open_folder
 from tests.support.site import Site, file_reply, running_site
 from tests.support.stack import Stack
 from tests.support.zygote import running_zygote
@@ -77,11 +73,11 @@ def search_of(path: str) -> tuple[str, str] | None:
 
 
 class Servers:
-    """PostgreSQL, durable as in production, and Valkey; each can be lost at any moment and comes back on its port."""
+    """PostgreSQL, durable as in production, and Redis; each can be lost at any moment and comes back on its port."""
 
     def __init__(self, folder: Path) -> None:
-        self.postgres = EmbeddedPostgres(Home(folder / "postgres"))
-        self.valkey = EmbeddedValkey(Home(folder / "valkey"))
+        self.postgres = new_postgres(folder / "postgres")
+        self.valkey = new_redis(folder / "valkey")
 
     def start(self) -> None:
         """Start both."""
@@ -101,13 +97,8 @@ class Servers:
         """Kill Valkey, which loses everything in it, and start it again."""
         self._again(self.valkey, signal.SIGKILL)
 
-    def flush(self) -> None:
-        """Empty Valkey."""
-        with redis.Redis.from_url(self.valkey.url, socket_timeout=5) as client:
-            client.flushall()
-
     @staticmethod
-    def _again(server: EmbeddedPostgres | EmbeddedValkey, number: int) -> None:
+    def _again(server: PostgresServer | RedisServer, number: int) -> None:
         process = server.process
         if process is not None:
             process.send_signal(number)
@@ -130,6 +121,10 @@ class World:
         """Return the addresses of some pages on a run's sites, or of all."""
         found = [(site, name) for site, of_site in self.pages.items() for name in of_site if not names or name in names]
         return [self.site.url(host(site, number), f"/{name}") for site, name in found]
+
+    def flush(self) -> None:
+        """Lose every message."""
+        wipe(self.stack.redis_url, self.stack.broker_url)
 
     @property
     def addresses(self) -> list[str]:

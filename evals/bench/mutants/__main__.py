@@ -18,8 +18,8 @@ from evals.bench.faults.world import ROOT
 from evals.bench.mutants.planted import MUTANTS, Mutant
 
 COPIED = ("evals", "infra", "services", "shared", "tests", "pyproject.toml")
-LOOP = ("--runs", "8", "--seconds", "20", "--shapes", "4", "--calm", "45", "--no-takeover", "--json", "-")
-LIMIT_S = 300.0
+LOOP = ("--runs", "8", "--seconds", "20", "--shapes", "4", "--calm", "150", "--no-takeover", "--json", "-")
+LIMIT_S = 420.0
 WITHOUT = Mutant("none", "nothing: the loop has to be green", ())
 
 
