@@ -4,9 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import permutations
 from math import fsum
 
+from services.synthesizer.rules.answers import answer_fit
 from shared.contracts.evidence import Evidence, Source
 from shared.contracts.plan import Plan, Question
-from shared.domain.chains import Told, leads_to, linked, linking_names, told
+from shared.domain.chains import Told, compared, link_weight, linked, linking_names, question_names, told
 from shared.domain.questions import asked
 from shared.domain.rank import CorpusStats
 
@@ -21,15 +22,6 @@ CONTEXT_FACTOR = 0.85
 
 FOCUS_NEEDED = 0.75
 """Share of the weight of the thing asked for that one piece of evidence and its title must hold."""
-
-LOOSE_PAIR_FACTOR = 0.6
-"""What the score of a pair is multiplied by whose sentences no name links."""
-
-PAIR_OWN_WEIGHT = 0.2
-"""How much it counts beside what a pair holds with its titles what its sentences themselves hold."""
-
-PAIR_GAIN = 0.03
-"""By how much a pair has to be better than the best sentence alone."""
 
 
 def weighed(
@@ -72,27 +64,30 @@ def answering_pair(
 ) -> tuple[str, ...]:
     """Return the ids of two pieces of evidence that together hold more of the question than any one; else none.
 
-    The one whose name leads to the other comes first.
+    The one whose name leads to the other comes first. Of all such pairs the best is the one that holds most, the name
+    that links it counted as one more word of the question; the second is to hold the kind of thing asked for.
     """
     own = asked(question.text)
     wanted = own.wanted | own.context
-    total = fsum(map(stats.weight, wanted)) or 1.0
+    texts = {e.evidence_id: e.excerpt for e in evidence}
     spans = _told(question, evidence, sources)
+    names = question_names(question.text)
+    answers = {s.key for s in spans if answer_fit(texts[s.key], question.text, own)}
 
-    def share(terms: frozenset[str]) -> float:
-        return fsum(map(stats.weight, terms & wanted)) / total
+    def held(*told: Told) -> float:
+        terms = frozenset[str]().union(*(s.own | s.title for s in told))
+        return fsum(map(stats.weight, terms & wanted))
 
-    def score(one: Told, other: Told) -> float:
-        words = one.own | other.own
-        tied = one is other or leads_to(one, other, wanted)
-        held = share(words | one.title | other.title) * (1 if tied else LOOSE_PAIR_FACTOR)
-        return held + PAIR_OWN_WEIGHT * share(words)
+    def score(pair: tuple[Told, Told]) -> tuple[bool, bool, float]:
+        one, other = pair
+        link = link_weight(one, other, wanted, stats)
+        return bool(link) or compared(one, other, names), other.key in answers, held(one, other) + link
 
-    alone = max((score(s, s) for s in spans), default=0.0)
-    one, other = max(permutations(spans, 2), key=lambda p: score(*p), default=(None, None))
-    if one is None or other is None or score(one, other) < alone + PAIR_GAIN:
+    alone = max(map(held, spans), default=0.0)
+    pair = max(permutations(spans, 2), key=score, default=None)
+    if pair is None or not score(pair)[0] or held(*pair) <= alone:
         return ()
-    return one.key, other.key
+    return tuple(s.key for s in pair)
 
 
 def _scores(
