@@ -1,8 +1,8 @@
 """Extraction without a model: segments ranked by how much of a question they answer, the best kept by reference.
 
-A segment's relevance is the share of the question's term weight (inverse document frequency) that it holds with its
-surroundings (title, heading, the segment before it). A segment that lacks the thing asked for is no answer, nor is one
-that tells its reader what to do.
+A segment's relevance is the share of the question's term weight that it holds with its surroundings (title, heading,
+the segment before it). A segment that lacks the thing asked for is no answer, nor is one that tells its reader what to
+do.
 """
 
 from collections.abc import Iterable
@@ -24,6 +24,9 @@ PICKS_PER_QUESTION = 4
 
 FOCUS_NEEDED = 0.6
 """Share of the weight of the thing asked for ("which barge") that the segment and its surroundings must hold."""
+
+EVERY_TERM = 2.0
+"""What every term weighs beside its rarity: over a few texts about one thing, how rare a word is says little of it."""
 
 SHORTEST_SEGMENT_TERMS = 4
 """A segment of fewer content terms is a heading or a fragment: it says nothing by itself."""
@@ -151,7 +154,7 @@ def _relevance(segment: _Segment, question: Asked, stats: CorpusStats) -> float:
 
 
 def _weight(terms: Iterable[str], stats: CorpusStats) -> float:
-    return fsum(stats.weight(term) for term in terms)
+    return fsum(EVERY_TERM + stats.weight(term) for term in terms)
 
 
 def _share(wanted: frozenset[str], held: frozenset[str], stats: CorpusStats) -> float:
