@@ -11,13 +11,15 @@ import hashlib
 import re
 import string
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from evals.inprocess.library import Library, of_paragraphs
 from evals.inprocess.play import play
 from evals.inprocess.world import World
 from evals.truth.sets import need, rows, save, table
+from evals.truth.stages import Stage, stage_of
 from services.synthesizer.rules.citing import statements_of
 from shared.contracts.report import Report, Statement
 from shared.domain.rank import Ranking
@@ -58,7 +60,8 @@ class Graded:
     """All gold documents were read."""
     cited: bool
     """All gold documents are cited within the cut."""
-    status: str
+    stage: Stage
+    """How far the answer came."""
 
 
 def cases() -> list[Case]:
@@ -142,8 +145,8 @@ def cut_report(report: Report) -> tuple[str, set[str]]:
     return cut_to(texts, WORDS), sources
 
 
-def grade(case: Case, world: World, baseline: str) -> Graded:
-    """Compare a run with the answer."""
+def grade(case: Case, world: World, baseline: str, holding: Collection[str]) -> Graded:
+    """Compare a run with the answer; ``holding`` are the addresses of the gold documents that hold it."""
     report = world.reports[-1]
     text, sources = cut_report(report)
     names = {s.source_id: s.url for s in world.sources_.values()}
@@ -155,7 +158,7 @@ def grade(case: Case, world: World, baseline: str) -> Graded:
         short=report.short_answer is not None and holds(report.short_answer.text, case.answers),
         read=case.gold <= read,
         cited=case.gold <= {names[s] for s in sources},
-        status=str(world.status),
+        stage=stage_of(world, holding, text, lambda told: holds(told, case.answers)),
     )
 
 
@@ -164,10 +167,16 @@ def measured(library: Library, chosen: Sequence[Case], documents: dict[str, str]
     sentences = Sentences(library)
     graded = []
     for case in chosen:
-        urls = frozenset(f"leadline:document/{documents[name]}" for name in case.gold)
-        as_documents = Case(case.case_id, case.dataset, case.question, case.answers, urls)
-        graded.append(grade(as_documents, play(case.question, library), sentences.best(case.question)))
+        gold = {f"leadline:document/{documents[name]}": documents[name] for name in case.gold}
+        holding = [url for url, name in gold.items() if holds(_text(library, name), case.answers)]
+        as_documents = replace(case, gold=frozenset(gold))
+        graded.append(grade(as_documents, play(case.question, library), sentences.best(case.question), holding))
     return graded
+
+
+def _text(library: Library, document_id: str) -> str:
+    snapshot = library.parses[library.documents[document_id].sha256].snapshot_sha256
+    return library.snapshots[snapshot].text if snapshot else ""
 
 
 def summary(graded: Sequence[Graded]) -> dict[str, dict[str, float]]:
@@ -196,13 +205,20 @@ def _figures(graded: Sequence[Graded]) -> dict[str, float]:
     }
 
 
+def losses(graded: Sequence[Graded]) -> dict[str, dict[str, int]]:
+    """Return how many questions of each set came how far."""
+    counted = {name: Counter(g.stage for g in graded if g.case.dataset == name) for name in ("MuSiQue", "HotpotQA")}
+    return {name: {stage: stages[stage] for stage in Stage} for name, stages in counted.items()}
+
+
 HEAD = ["set", "questions", "BM25 400 words", "report", "gain", "short answer", "of found", "gold read", "gold cited"]
 
 
-def show(title: str, figures: dict[str, dict[str, float]]) -> None:
-    """Print a table."""
+def show(title: str, graded: Sequence[Graded]) -> None:
+    """Print the figures, and how far the answers came."""
     print(title)
-    table(HEAD, [[name, *(f"{value:.1f}" for value in row.values())] for name, row in figures.items()])
+    table(HEAD, [[name, *(f"{value:.1f}" for value in row.values())] for name, row in summary(graded).items()])
+    table(["the answer is", *Stage], [[n, *map(str, row.values())] for n, row in losses(graded).items()])
 
 
 def library_of(*, distractors: bool) -> tuple[Library, dict[str, str]]:
@@ -225,8 +241,8 @@ def main() -> None:
         library, documents = library_of(distractors=distractors)
         found = measured(library, chosen, documents)
         name = f"{len(documents):,} paragraphs"
-        saved[name] = summary(found)
-        show(f"{name}, {time.process_time() - began:.0f} s of CPU", saved[name])
+        saved[name] = {"figures": summary(found), "answers": losses(found)}
+        show(f"{name}, {time.process_time() - began:.0f} s of CPU", found)
     save("multihop", saved)
 
 

@@ -76,15 +76,12 @@ def _sides(
     """Group the answers to a question by value, by yes and no, or by what each says holds now."""
     told = [e for e in evidence if question.id in e.question_ids]
     answers = [e for e in told if e.stance == "supports" and e.relevance_bp >= ANSWER_BP]
+    changing = [e for e in told if e.relevance_bp >= NOW_BP] if asks_what_holds_now(question.text) else []
     if asked(question.text).answer in (AnswerKind.QUANTITY, AnswerKind.DATE):
-        valued = _values(answers, sources)
-        if len(valued) > 1 or not asks_what_holds_now(question.text):
-            return valued
+        return _values(changing or answers, sources)
     if asks_yes_or_no(question.text):
         return by_polarity(tuple(_voices(answers, sources)))
-    if not asks_what_holds_now(question.text):
-        return {}
-    return by_time(question.text, tuple(_voices([e for e in told if e.relevance_bp >= NOW_BP], sources)), sources)
+    return by_time(question.text, tuple(_voices(changing, sources)), sources)
 
 
 def _values(answers: Sequence[Evidence], sources: Mapping[str, Source]) -> dict[str, tuple[Evidence, ...]]:
@@ -146,7 +143,7 @@ def _is_comparable(one: Decimal, other: Decimal | None) -> bool:
 
 
 def _lacks_year(value: Value) -> bool:
-    return value.date is not None and value.date.startswith("--")
+    return value.date is not None and not value.date[:1].isdigit()
 
 
 def _stances(items: Sequence[Evidence], sources: Mapping[str, Source]) -> dict[str, tuple[Evidence, ...]]:

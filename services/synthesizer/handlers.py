@@ -23,6 +23,7 @@ from shared.contracts.evidence import Evidence, Source
 from shared.contracts.managed import ToldReport
 from shared.contracts.plan import Plan
 from shared.contracts.report import Statement, VerdictRow
+from shared.domain.chains import all_names
 from shared.domain.dedupe import Signature
 from shared.domain.engines import NO_MODEL, is_managed
 from shared.domain.errors import NotFound, Permanent
@@ -32,6 +33,7 @@ from shared.domain.passages import stats_of_texts
 from shared.domain.questions import asked
 from shared.domain.rank import CorpusStats
 from shared.domain.refinement_moves import suffix_of
+from shared.domain.text import content_terms
 from shared.ports.cpu import Cpu, CpuLimitExceeded, CpuTaskCrashed
 from shared.ports.ledger import Lease, Outcome, ReportFile
 from shared.ports.materials import DocumentIndex, Materials, RunFacts, Snapshots, each_snapshot
@@ -57,8 +59,8 @@ def outline(deps: Deps, lease: Lease) -> Outcome:
     before = deps.materials.sources(lease.run_id)
     after = with_duplicates(before, _signatures(deps, lease, before))
     sources = {s.source_id: s for s in after}
-    stats = _stats(deps, lease, facts, after)
     evidence = usable(deps.materials.evidence(lease.run_id), sources, facts.request.as_of)
+    stats = _stats(deps, lease, facts, after, evidence)
     number = int(lease.inputs.get("round", 0))
     seen = _seen(deps, lease, number)
     ranked = weighed(_plan(facts), evidence, sources, stats)
@@ -161,10 +163,12 @@ def _told(deps: Deps, facts: RunFacts) -> ToldReport | None:
         return ToldReport()  # a limit has ended the run before there was one
 
 
-def _stats(deps: Deps, lease: Lease, facts: RunFacts, sources: Sequence[Source]) -> CorpusStats | None:
-    """Count the terms of the questions over the documents that the run may search; None where a model weighs.
+def _stats(
+    deps: Deps, lease: Lease, facts: RunFacts, sources: Sequence[Source], evidence: Sequence[Evidence]
+) -> CorpusStats | None:
+    """Count the terms of the questions and of the names in the evidence; None where a model weighs.
 
-    A run that searches no documents is counted over the texts that it has read.
+    They are counted over the documents that the run may search, else over the texts that it has read.
     """
     if facts.engine not in NO_MODEL:
         return None
@@ -174,6 +178,7 @@ def _stats(deps: Deps, lease: Lease, facts: RunFacts, sources: Sequence[Source])
         return stats_of_texts(((s.text, s.segments) for s in read), facts.limits.source_chars)
     known = [asked(q.text) for q in _plan(facts).questions]
     wanted = frozenset[str]().union(*(a.wanted | a.context for a in known))
+    wanted |= {term for e in evidence for name in all_names(e.excerpt) for term in content_terms(name)}
     return deps.index.stats(lease.owner_id, wanted, None if policy.documents_all else policy.document_ids)
 
 
@@ -232,7 +237,7 @@ def _material(deps: Deps, lease: Lease, facts: RunFacts, context: GateContext) -
         terminal_status="budget_exhausted" if cut_short else "completed",
         stop_reason=facts.stop_reason,
         plan=_plan(facts),
-        stats=_stats(deps, lease, facts, sources),
+        stats=_stats(deps, lease, facts, sources, evidence),
         drafts=materials.drafts(lease.run_id),
         verdicts=materials.verdicts(lease.run_id),
         evidence=evidence,

@@ -63,7 +63,7 @@ _FOCUS = re.compile(
 )
 
 
-_CLASS_NOUNS = frozenset(
+CLASS_TERMS = frozenset(
     content_terms(
         """
         kind type sort name term title thing part member example other
@@ -121,7 +121,7 @@ def _focus(question: str) -> frozenset[str]:
     match = _FOCUS.search(question)
     words = (match["noun"] or match["first"]).split() if match else []
     named = (w for w in words if not _CLASS_OF_PERSONS.fullmatch(w) and not w.endswith("ly"))
-    return frozenset(content_terms(" ".join(named))) - _CLASS_NOUNS
+    return frozenset(content_terms(" ".join(named))) - CLASS_TERMS
 
 
 def _subject(part: str) -> str | None:

@@ -144,3 +144,8 @@ def content_terms(text: str) -> list[str]:
         if token.replace("’", "'") not in STOP_WORDS
         for term in _term(kind, token)
     ]
+
+
+def content_words(text: str) -> list[str]:
+    """Return the words of `text` that search terms are made of, as they are written."""
+    return [word.strip(".,;:?!()\"'’") for word in text.split() if content_terms(word)]

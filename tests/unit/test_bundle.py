@@ -2,17 +2,23 @@
 
 import io
 import json
+import subprocess
+import sys
 import zipfile
 from collections.abc import Callable
 from functools import cache
 from itertools import accumulate
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from infra.cli import exits
+from infra.cli.console import Console
+from infra.cli.main import main
 from services.synthesizer.rendering.bundle import canonical_json, manifest_json, write_bundle
 from services.synthesizer.verify import Limits, verify_bundle
 from shared.domain.ids import sha256_hex
@@ -111,6 +117,46 @@ def test_an_altered_byte_is_found_and_its_file_named(name: str, place: float, fl
     result = verify_bundle(write_bundle({**files, name: bytes(data)}))
     assert not result.ok
     assert {f.file for f in result.faults} == {name}
+
+
+@settings(max_examples=60)
+@given(name=st.sampled_from(sorted(unpack(bundle()))), place=st.floats(0, 1, exclude_max=True), bit=st.integers(0, 7))
+def test_the_command_names_the_file_of_an_altered_bit(name: str, place: float, bit: int) -> None:
+    """``leadline verify`` ends with its status for faults, and the only file that it names is the altered one."""
+    files = unpack(bundle())
+    data = bytearray(files[name])
+    data[int(place * len(data))] ^= 1 << bit
+    out = io.StringIO()
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "report.zip"
+        path.write_bytes(write_bundle({**files, name: bytes(data)}))
+        assert main(["verify", str(path), "--json"], Console(out, io.StringIO(), io.StringIO())) == exits.FAULTS
+    assert {fault["file"] for fault in json.loads(out.getvalue())["faults"]} == {name}
+
+
+WITHOUT_A_WAY_OUT = """
+import sys
+def refuse(event, arguments):
+    if event.startswith("socket."):
+        raise RuntimeError(f"{event}: nothing is asked while a bundle is verified")
+sys.addaudithook(refuse)
+from infra.cli.main import main
+sys.exit(main(["verify", sys.argv[1], "--json"]))
+"""
+
+
+def test_every_verdict_is_repeated_with_no_way_out(tmp_path: Path) -> None:
+    """In a process that may open no socket and knows no database, each verdict is computed again and is the same."""
+    path = tmp_path / "report.zip"
+    path.write_bytes(bundle())
+    called = [sys.executable, "-c", WITHOUT_A_WAY_OUT, str(path)]
+    run = subprocess.run(called, capture_output=True, text=True, env={}, timeout=60, check=False)
+    assert run.returncode == exits.COMPLETED, run.stderr
+    summary = json.loads(run.stdout)["summary"]
+    verdicts = unpack(bundle())["verdicts.jsonl"].splitlines()
+    assert summary["recomputed"] == summary["statements"] == len(verdicts)
+    assert summary["recorded"] == 0
+    assert {json.loads(line)["verdict"] for line in verdicts} >= {"supported", "partially_supported"}
 
 
 @settings(max_examples=150)

@@ -1,22 +1,9 @@
-"""Chains of questions: names that lead from what a question points back to, to its answer."""
+"""Names that lead from what a question points back to, to its answer; evidence as it is ranked."""
 
-from services.synthesizer.rules.chains import UNLINKED_FACTOR, weighed
-from shared.contracts.plan import Plan, PlannedSection, Question, SearchTask
-from shared.domain.chains import linked, linking_names, names_in
-from shared.domain.text import content_terms
-from tests.factories.research import make_evidence, make_snapshot, make_source
-
-CONTEXT = frozenset(content_terms("the Long Pier"))
-
-
-def test_names_that_stand_beside_the_context_link() -> None:
-    """A name in a sentence about the pier links; one in another sentence, and the pier itself, do not."""
-    texts = ["The order for the Long Pier went to Brand Works in May.", "The quay was made by Other Yard."]
-    names = linking_names(texts, CONTEXT)
-    assert names == {"Brand Works", "May"}
-    assert linked("The blocks of Brand Works were cast inland.", CONTEXT, names)
-    assert linked("The blocks of the Long Pier were cast inland.", CONTEXT, frozenset())
-    assert not linked("The blocks of the quay were cast at Other Yard.", CONTEXT, names)
+from services.synthesizer.rules.chains import CONTEXT_FACTOR, weighed
+from shared.domain.chains import names_in
+from shared.domain.rank import CorpusStats
+from tests.factories.research import make_evidence, make_plan, make_snapshot, make_source
 
 
 def test_a_capital_that_opens_a_sentence_is_no_name() -> None:
@@ -24,31 +11,16 @@ def test_a_capital_that_opens_a_sentence_is_no_name() -> None:
     assert names_in("Blocks were cast. Then Brand Works came.") == ["Brand Works"]
 
 
-def test_evidence_that_nothing_links_weighs_less() -> None:
-    """Of two answers to a question that points back, the one that hangs together with it comes first."""
-    questions = (
-        Question(id="q1", text="Who built the Long Pier?"),
-        Question(id="q2", text="About the Long Pier: where were its blocks cast?"),
-    )
-    plan = Plan(
-        title="T",
-        objective="O",
-        questions=questions,
-        search_tasks=(SearchTask(question_ids=("q1",), query="x"),),
-        writing_plan=(PlannedSection(id="s1", title="S"),),
-    )
-    excerpts = (
-        "The order for the Long Pier went to Brand Works.",
-        "We at Brand Works cast the blocks at Inner Yard.",
-        "The blocks of the quay were cast at Other Yard.",
-    )
+def test_evidence_is_ranked_by_what_it_holds_of_the_question() -> None:
+    """Of an answer and of context the same share counts, but context less; a model's relevances are kept."""
+    excerpts = ("Brand Works built the Long Pier.", "Brand Works was asked by the town.")
     snapshot = make_snapshot("\n".join(excerpts))
-    told = make_source("src_1", snapshot)
+    told = make_source("src_1", snapshot, title=None)
     rows = [
-        make_evidence(f"evd_{n}", told, snapshot, text, question_ids=(question,), relevance_bp=relevance)
-        for n, (text, question, relevance) in enumerate(
-            zip(excerpts, ("q1", "q2", "q2"), (8000, 7000, 7000), strict=True)
-        )
+        make_evidence("evd_0", told, snapshot, excerpts[0], relevance_bp=8000),
+        make_evidence("evd_1", told, snapshot, excerpts[1], relevance_bp=3000, stance="context"),
     ]
-    after = [e.relevance_bp for e in weighed(plan, rows, {told.source_id: told}, None)]
-    assert after == [8000, 7000, round(7000 * UNLINKED_FACTOR)]
+    plan, sources = make_plan("Who built the Long Pier with Brand Works?"), {told.source_id: told}
+    assert [e.relevance_bp for e in weighed(plan, rows, sources, None)] == [8000, 3000]
+    after = [e.relevance_bp for e in weighed(plan, rows, sources, CorpusStats(10, 5.0, {}))]
+    assert after == [9000, round(10_000 * 2 / 5 * CONTEXT_FACTOR)]

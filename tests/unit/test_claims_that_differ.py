@@ -61,6 +61,20 @@ def test_what_agrees_or_is_about_something_else_is_none() -> None:
     assert conflicts(told(14), told(12, stance="context")) == ()
 
 
+def test_dates_of_what_holds_now_are_compared_as_dates() -> None:
+    """Context with part of the words is a side, by its date and not by a name in it; a date without a year is none."""
+    plan = make_plan("When was the latest survey of the basin?")
+    pairs = [
+        told(n, claim_key=None, value=Value(date=date), stance="context", relevance_bp=4500)
+        for n, date in enumerate(("2021-04", "2023-06-02", "--06-02", "-W-7"))
+    ]
+    evidence, sources = [e for _, e in pairs], {s.source_id: s for s, _ in pairs}
+    [found] = find_contradictions(plan, evidence, sources)
+    assert [i in found.evidence_ids for i in (e.evidence_id for e in evidence)] == [True, True, False, False]
+    assert "2023-06-02" in found.summary
+    assert find_contradictions(make_plan("When was the survey of the basin?"), evidence, sources) == ()
+
+
 def test_a_question_and_its_claim_are_told_once() -> None:
     """Evidence that answers a question for a figure is not reported again under its claim."""
     plan = make_plan("How deep is the basin?")

@@ -1,8 +1,8 @@
 """Extraction without a model: segments ranked by how much of a question they answer, the best kept by reference.
 
-A segment's relevance is the share of the question's term weight (inverse document frequency) that it holds. What its
-surroundings hold (title, heading, the segment before it) counts less; a segment that lacks what has to stand in an
-answer (a figure, a date, the thing asked for) is no answer, nor is one that tells its reader what to do.
+A segment's relevance is the share of the question's term weight that it holds with its surroundings (title, heading,
+the segment before it). A segment that lacks the thing asked for is no answer, nor is one that tells its reader what to
+do.
 """
 
 from collections.abc import Iterable
@@ -22,17 +22,11 @@ from shared.ports.cpu import Cpu, CpuLimits
 PICKS_PER_QUESTION = 4
 """Spans of one source that are kept for one question."""
 
-SURROUNDINGS_WEIGHT = 1.0
-"""How much a term counts that only the title, the heading or the segment before holds."""
-
 FOCUS_NEEDED = 0.6
 """Share of the weight of the thing asked for ("which barge") that the segment and its surroundings must hold."""
 
-CONTEXT_WEIGHT = 0.3
-"""Part of the relevance that is lost when a segment holds nothing of what the question points back to."""
-
-NO_ANSWER_FACTOR = 0.6
-"""What the relevance of a segment is multiplied by that lacks a figure, date or name where one is asked for."""
+EVERY_TERM = 2.0
+"""What every term weighs beside its rarity: over a few texts about one thing, how rare a word is says little of it."""
 
 SHORTEST_SEGMENT_TERMS = 4
 """A segment of fewer content terms is a heading or a fragment: it says nothing by itself."""
@@ -97,8 +91,7 @@ def _best(scored: Iterable[tuple[float, _Segment]], bar: float) -> list[tuple[fl
 
 
 def _answering(segment: _Segment, question: Asked, query: frozenset[str], stats: CorpusStats) -> float:
-    alone = _relevance(segment, question, query - question.wanted, stats)
-    return max(alone, _linked(segment, question, query, stats))
+    return max(_relevance(segment, question, stats), _linked(segment, question, query, stats))
 
 
 def _linked(segment: _Segment, question: Asked, query: frozenset[str], stats: CorpusStats) -> float:
@@ -114,20 +107,16 @@ def _linked(segment: _Segment, question: Asked, query: frozenset[str], stats: Co
         return 0.0
     if _share(question.focus & lacking, everything, stats) < FOCUS_NEEDED:
         return 0.0
-    missing = _weight(lacking, stats) * (1 - _held(segment, lacking, stats))
-    score = LINKED_FACTOR * (1 - missing / (_weight(wanted, stats) or 1.0))
-    return score if _answers(segment.text, question) else score * NO_ANSWER_FACTOR
+    missing = _weight(lacking - everything, stats)
+    return LINKED_FACTOR * (1 - missing / (_weight(wanted, stats) or 1.0))
 
 
 def _bearing(segment: _Segment, question: Asked, query: frozenset[str], stats: CorpusStats) -> float:
     """Return how much a segment that does not answer bears on the question, or on the query that led to its source."""
-    return max(_held(segment, question.wanted | question.context, stats), _held(segment, query, stats))
-
-
-def _held(segment: _Segment, wanted: frozenset[str], stats: CorpusStats) -> float:
-    own = _weight(wanted & segment.own, stats)
-    around = _weight(wanted & (segment.around - segment.own), stats)
-    return (own + SURROUNDINGS_WEIGHT * around) / (_weight(wanted, stats) or 1.0)
+    everything = segment.own | segment.around
+    return max(
+        _share(terms, everything, stats) if terms else 0.0 for terms in (question.wanted | question.context, query)
+    )
 
 
 def _segments(request: ExtractRequest) -> tuple[_Segment, ...]:
@@ -156,40 +145,21 @@ def _is_sentence(text: str) -> bool:
     return states and not gives_orders(text)
 
 
-def _relevance(segment: _Segment, question: Asked, led_by: frozenset[str], stats: CorpusStats) -> float:
-    total = _weight(question.wanted, stats)
-    if not total or not question.wanted & segment.own:
-        return 0.0
+def _relevance(segment: _Segment, question: Asked, stats: CorpusStats) -> float:
+    """Return the share of the question that a segment with some of its words holds with its surroundings."""
     everything = segment.own | segment.around
-    if _share(question.focus, everything, stats) < FOCUS_NEEDED:
+    if not question.wanted & segment.own or _share(question.focus, everything, stats) < FOCUS_NEEDED:
         return 0.0
-    own = _weight(question.wanted & segment.own, stats)
-    around = _weight(question.wanted & (segment.around - segment.own), stats)
-    score = (own + SURROUNDINGS_WEIGHT * around) / total
-    if question.context:
-        held = max(_share(question.context, everything, stats), _share(led_by, everything, stats) if led_by else 0.0)
-        score *= 1 - CONTEXT_WEIGHT * (1 - held)
-    return score if _answers(segment.text, question) else score * NO_ANSWER_FACTOR
+    return _share(question.wanted, everything, stats)
 
 
 def _weight(terms: Iterable[str], stats: CorpusStats) -> float:
-    return fsum(stats.weight(term) for term in terms)
+    return fsum(EVERY_TERM + stats.weight(term) for term in terms)
 
 
 def _share(wanted: frozenset[str], held: frozenset[str], stats: CorpusStats) -> float:
     total = _weight(wanted, stats)
     return _weight(wanted & held, stats) / total if total else 1.0
-
-
-def _answers(text: str, question: Asked) -> bool:
-    """Tell whether the kind of thing that is asked for stands in the text."""
-    if question.answer is AnswerKind.QUANTITY:
-        return _answer_value(text, question) is not None
-    if question.answer is AnswerKind.DATE:
-        return any(q.kind == "date" for q in quantities(text))
-    if question.answer is AnswerKind.NAME:
-        return any(w[:1].isupper() and not set(content_terms(w)) & question.wanted for w in text.split()[1:])
-    return True
 
 
 def _answer_value(text: str, question: Asked) -> Quantity | None:

@@ -11,13 +11,12 @@ from math import fsum
 from services.planner.brief import Brief
 from services.planner.rules import Proposal
 from shared.contracts.plan import Question
-from shared.domain.chains import Told, told
-from shared.domain.questions import asked
-from shared.domain.text import content_terms
+from shared.domain.chains import Told, question_names, told
+from shared.domain.questions import CLASS_TERMS, asked
+from shared.domain.text import content_terms, content_words
 
 BRIDGES_PER_QUESTION = 3
 """Names that are followed for one question after one iteration."""
-
 
 BESIDE_A_NAME = (-1, 1)
 """Places of the words beside a name that was found: they say how what it leads to hangs together with it."""
@@ -31,22 +30,32 @@ def along_bridges(brief: Brief) -> Iterator[Proposal]:
 
 
 def _bridges(question: Question, brief: Brief) -> list[Proposal]:
-    """Return the searches along the names of the spans that hold most of the question, each name once in a run."""
+    """Return the searches along the names of the best spans, each name once in a run.
+
+    A chain starts at a name that the question gives: spans that hold such names whole come first, by their weight, then
+    those that hold most of the question.
+    """
     own = asked(question.text)
     wanted = own.wanted | own.context
-    total = fsum(map(brief.stats.weight, wanted)) or 1.0
-    best: dict[str, tuple[float, frozenset[str]]] = {}
+    starts = question_names(question.text)
+    best: dict[str, tuple[tuple[float, float], frozenset[str]]] = {}
     for span in _spans(question, brief):
-        held = wanted & (span.own | span.title)
-        score = fsum(map(brief.stats.weight, held)) / total
+        everything = span.own | span.title
+        held = wanted & everything
+        named = fsum(_weight(name, brief) for name in starts if name <= everything)
+        found = (named, _weight(held, brief)), held
         for name in _new_names(span, wanted, brief.queries):
-            best[name] = max(best.get(name, (0.0, held)), (score, held), key=lambda found: found[0])
-    ranked = sorted(best.items(), key=lambda pair: -pair[1][0])[:BRIDGES_PER_QUESTION]
+            best[name] = max(best.get(name, found), found, key=lambda one: one[0])
+    ranked = sorted(best.items(), key=lambda pair: pair[1][0], reverse=True)[:BRIDGES_PER_QUESTION]
     return [
         Proposal(" ".join([name, *words]), (question.id,), f"the evidence names {name}")
         for name, (_, held) in ranked
         if (words := _lacking(question.text, wanted, held))
     ]
+
+
+def _weight(terms: frozenset[str], brief: Brief) -> float:
+    return fsum(map(brief.stats.weight, terms))
 
 
 def _spans(question: Question, brief: Brief) -> list[Told]:
@@ -69,10 +78,10 @@ def _new_names(span: Told, wanted: frozenset[str], queries: Sequence[str]) -> It
 def _lacking(text: str, wanted: frozenset[str], held: frozenset[str]) -> list[str]:
     """Return the words of a question that are still to be found.
 
-    Those beside a name that was found say how the bridge hangs together with it ("X's birthplace"); they are left out
-    where others remain.
+    Words for classes of things are left out: the name found is one of them. So are those beside a name that the bridge
+    starts at, where others remain: they say how the two hang together ("X's birthplace").
     """
-    words = [word.strip(".,;:?!()\"'’") for word in text.split() if content_terms(word)]
+    words = [w for w in content_words(text) if not set(content_terms(w)) <= CLASS_TERMS] or content_words(text)
     names = [i for i, w in enumerate(words) if w[:1].isupper() and held & set(content_terms(w))]
     relation = {i + step for i in names for step in BESIDE_A_NAME}
     missing = [i for i, w in enumerate(words) if (wanted - held) & set(content_terms(w))]

@@ -12,7 +12,7 @@ from shared.contracts.evidence import Evidence
 from shared.contracts.plan import Endpoint, Plan, PlannedSection, Question, SearchTask
 from shared.domain.chains import names_in
 from shared.domain.questions import asked, split_question
-from shared.domain.text import content_terms
+from shared.domain.text import content_terms, content_words
 from shared.ports.materials import RunFacts
 
 MAX_QUESTIONS = 7
@@ -130,11 +130,6 @@ def _names(evidence: Sequence[Evidence], context: frozenset[str]) -> list[str]:
         for name in names_in(item.excerpt):
             best[name] = max(best.get(name, (0, 0)), (beside, item.relevance_bp))
     return sorted(best, key=lambda name: (best[name], name), reverse=True)
-
-
-def content_words(text: str) -> list[str]:
-    """Return the words of a text that search terms are made of, as they are written."""
-    return [word.strip(".,;:?!()\"'’") for word in text.split() if content_terms(word)]
 
 
 def _query(question: str) -> str:

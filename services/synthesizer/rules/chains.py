@@ -1,17 +1,15 @@
 """Weighs evidence by what it holds of the questions, and finds two sentences that answer a question together."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import permutations
 from math import fsum
 
+from services.synthesizer.rules.answers import answer_fit
 from shared.contracts.evidence import Evidence, Source
 from shared.contracts.plan import Plan, Question
-from shared.domain.chains import Told, leads_to, linked, linking_names, told
+from shared.domain.chains import Told, compared, link_weight, question_names, told
 from shared.domain.questions import asked
 from shared.domain.rank import CorpusStats
-
-UNLINKED_FACTOR = 0.7
-"""What the relevance of evidence is multiplied by that nothing links to what its question points back to."""
 
 OWN_WEIGHT = 0.5
 """How much what a sentence itself holds of the question counts beside what it holds together with its title."""
@@ -22,38 +20,25 @@ CONTEXT_FACTOR = 0.85
 FOCUS_NEEDED = 0.75
 """Share of the weight of the thing asked for that one piece of evidence and its title must hold."""
 
-LOOSE_PAIR_FACTOR = 0.6
-"""What the score of a pair is multiplied by whose sentences no name links."""
-
-PAIR_OWN_WEIGHT = 0.2
-"""How much it counts beside what a pair holds with its titles what its sentences themselves hold."""
-
-PAIR_GAIN = 0.03
-"""By how much a pair has to be better than the best sentence alone."""
-
 
 def weighed(
     plan: Plan, evidence: Sequence[Evidence], sources: Mapping[str, Source], stats: CorpusStats | None
 ) -> tuple[Evidence, ...]:
-    """Return the evidence with its relevance as it is ranked, lowered where nothing links it; all else stays as it is.
+    """Return the evidence with its relevance as it is ranked; all else stays as it is.
 
-    Without ``stats`` the relevances are kept as they were given, and only lowered.
+    Without ``stats`` the relevances are kept as they were given.
     """
-    loose: set[str] = set()
-    tied: set[str] = set()
-    for question in plan.questions:
-        for item, fits in _fits(question, evidence, sources):
-            (tied if fits else loose).add(item.evidence_id)
-    scores = _scores(plan, evidence, sources, stats) if stats is not None else {}
-    return tuple(_weighed(e, scores.get(e.evidence_id), loose=e.evidence_id in loose - tied) for e in evidence)
+    if stats is None:
+        return tuple(evidence)
+    scores = _scores(plan, evidence, sources, stats)
+    return tuple(_weighed(e, scores[e.evidence_id]) if e.evidence_id in scores else e for e in evidence)
 
 
-def _weighed(item: Evidence, score: float | None, *, loose: bool) -> Evidence:
+def _weighed(item: Evidence, score: float) -> Evidence:
     """Return evidence as it is ranked: by what it holds of the question; an answer by its relevance just as much."""
-    relevance = item.relevance_bp / 10_000
-    if score is not None:
-        relevance = (score + relevance) / 2 if item.stance == "supports" else score * CONTEXT_FACTOR
-    return item.model_copy(update={"relevance_bp": round(10_000 * relevance * (UNLINKED_FACTOR if loose else 1))})
+    answers = item.stance == "supports"
+    relevance = (score + item.relevance_bp / 10_000) / 2 if answers else score * CONTEXT_FACTOR
+    return item.model_copy(update={"relevance_bp": round(10_000 * relevance)})
 
 
 def without_the_unasked(
@@ -72,27 +57,30 @@ def answering_pair(
 ) -> tuple[str, ...]:
     """Return the ids of two pieces of evidence that together hold more of the question than any one; else none.
 
-    The one whose name leads to the other comes first.
+    The one whose name leads to the other comes first. Of all such pairs the best is the one that holds most, the name
+    that links it counted as one more word of the question; the second is to hold the kind of thing asked for.
     """
     own = asked(question.text)
     wanted = own.wanted | own.context
-    total = fsum(map(stats.weight, wanted)) or 1.0
+    texts = {e.evidence_id: e.excerpt for e in evidence}
     spans = _told(question, evidence, sources)
+    names = question_names(question.text)
+    answers = {s.key for s in spans if answer_fit(texts[s.key], question.text, own)}
 
-    def share(terms: frozenset[str]) -> float:
-        return fsum(map(stats.weight, terms & wanted)) / total
+    def held(*told: Told) -> float:
+        terms = frozenset[str]().union(*(s.own | s.title for s in told))
+        return fsum(map(stats.weight, terms & wanted))
 
-    def score(one: Told, other: Told) -> float:
-        words = one.own | other.own
-        tied = one is other or leads_to(one, other, wanted)
-        held = share(words | one.title | other.title) * (1 if tied else LOOSE_PAIR_FACTOR)
-        return held + PAIR_OWN_WEIGHT * share(words)
+    def score(pair: tuple[Told, Told]) -> tuple[bool, bool, float]:
+        one, other = pair
+        link = link_weight(one, other, wanted, stats)
+        return bool(link) or compared(one, other, names), other.key in answers, held(one, other) + link
 
-    alone = max((score(s, s) for s in spans), default=0.0)
-    one, other = max(permutations(spans, 2), key=lambda p: score(*p), default=(None, None))
-    if one is None or other is None or score(one, other) < alone + PAIR_GAIN:
+    alone = max(map(held, spans), default=0.0)
+    pair = max(permutations(spans, 2), key=score, default=None)
+    if pair is None or not score(pair)[0] or held(*pair) <= alone:
         return ()
-    return one.key, other.key
+    return tuple(s.key for s in pair)
 
 
 def _scores(
@@ -129,21 +117,3 @@ def _is_named(
     needed = FOCUS_NEEDED * fsum(map(stats.weight, focus))
     spans = _told(question, evidence, sources)
     return any(fsum(map(stats.weight, focus & (span.own | span.title))) >= needed for span in spans)
-
-
-def _fits(
-    question: Question, evidence: Sequence[Evidence], sources: Mapping[str, Source]
-) -> Iterator[tuple[Evidence, bool]]:
-    """Yield the evidence for a question, and whether it hangs together with what the question points back to."""
-    context = asked(question.text).context
-    others = [e.excerpt for e in evidence if question.id not in e.question_ids or len(e.question_ids) > 1]
-    names = linking_names(others, context) if context else frozenset()
-    for item in evidence:
-        if question.id in item.question_ids:
-            yield item, not context or linked(_words(item, sources), context, names)
-
-
-def _words(item: Evidence, sources: Mapping[str, Source]) -> str:
-    """Return the words of a piece of evidence and of the title and publisher of its source."""
-    source = sources.get(item.source_id)
-    return " . ".join(part for part in (item.excerpt, source and source.title, source and source.publisher) if part)
