@@ -1,6 +1,7 @@
 """From a provider's report to sentences with sources: what can be checked of it, and which pages have to be read."""
 
 import re
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,8 +19,12 @@ from shared.domain.text import clean, content_terms
 from shared.domain.urls import Url, parse_url
 from shared.ports.managed import Mark
 
+MAX_TEXT = 400_000
+MAX_MARKS = 2000
 MAX_SENTENCES = 200
 MAX_CHARS = 1000
+"""What is taken up of a report: characters, citations, sentences, and characters of a sentence."""
+
 SHORTEST_TERMS = 2
 SHORTEST_UNENDED_TERMS = 4
 """A sentence of fewer content terms says nothing by itself; one without its end is a title or a fragment."""
@@ -58,16 +63,17 @@ def read_report(
     text: str, marks: Sequence[Mark], questions: Sequence[Question], run_id: str, policy: SourcePolicy
 ) -> Read:
     """Return what a provider's report says in sentences that can be checked, and the pages that it cites."""
-    found = list(_sentences(text))
+    found = list(_sentences(text[:MAX_TEXT]))
     kept = [s for s in found if s.text and len(s.text) <= MAX_CHARS][:MAX_SENTENCES]
+    marks = marks[:MAX_MARKS]
     sources, refused = _sources(marks, run_id, policy)
-    cited = [_cited(sentence, kept, marks, sources) for sentence in kept]
+    cited = _cited(kept, marks, sources)
     count = Counter(source_id for ids in cited for source_id in ids)
     told = tuple(
         ToldSentence(text=s.text, question_id=_question(s, questions), source_ids=ids, block=s.block)
         for s, ids in zip(kept, cited, strict=True)
     )
-    report = ToldReport(sentences=told, omitted=len(found) - len(kept), refused=refused)
+    report = ToldReport(sentences=told, omitted=len(found) - len(kept) + (len(text) > MAX_TEXT), refused=refused)
     known = {s.source_id: s for s in sources.values()}
     order = {source_id: place for place, source_id in enumerate(known)}
     ranked = sorted((i for i in known if count[i]), key=lambda i: (-count[i], order[i]))
@@ -130,24 +136,19 @@ def _allowed(address: str, policy: SourcePolicy) -> Url | None:
 
 
 def _cited(
-    sentence: _Sentence, sentences: Sequence[_Sentence], marks: Sequence[Mark], sources: Mapping[str, Source]
-) -> tuple[str, ...]:
-    """Return the sources of the marks that touch a sentence, or that stand right after it."""
-    ids = (
-        sources[mark.url].source_id
-        for mark in marks
-        if mark.url in sources
-        and (_touches(mark, sentence) if mark.end > mark.start else _before(mark, sentences) is sentence)
-    )
-    return tuple(dict.fromkeys(ids))
-
-
-def _touches(mark: Mark, sentence: _Sentence) -> bool:
-    return mark.start < sentence.end and sentence.start < mark.end
-
-
-def _before(mark: Mark, sentences: Sequence[_Sentence]) -> _Sentence | None:
-    return next((s for s in reversed(sentences) if s.start < mark.start), None)
+    sentences: Sequence[_Sentence], marks: Sequence[Mark], sources: Mapping[str, Source]
+) -> list[tuple[str, ...]]:
+    """Return for each sentence the sources of the marks that touch it, or that stand right after it."""
+    starts, ends = [s.start for s in sentences], [s.end for s in sentences]
+    cited: list[dict[str, None]] = [{} for _ in sentences]
+    for mark in marks:
+        if mark.url in sources:
+            first, after = bisect_right(ends, mark.start), bisect_left(starts, mark.end)
+            if mark.end <= mark.start:
+                first = max(after - 1, 0)
+            for place in range(first, after):
+                cited[place][sources[mark.url].source_id] = None
+    return [tuple(ids) for ids in cited]
 
 
 def _question(sentence: _Sentence, questions: Sequence[Question]) -> str:

@@ -135,6 +135,15 @@ class Away(Answered):
         raise ConnectionError
 
 
+@pytest.mark.parametrize(("managed", "offered"), [({}, False), ({"managed:google": "an-agent"}, True)])
+def test_the_page_offers_the_web_where_a_provider_searches(managed: dict[str, str], offered: bool) -> None:
+    """Without a search provider of its own the form leaves the web to the managed engines."""
+    deps = replace(fake_deps(Desk()), configured=Configured(managed=managed))
+    page = create_app(deps).test_client().get("/", headers={"Host": "127.0.0.1"}).text
+    assert ('<option value="full_web">' in page) is offered
+    assert ('<option value="managed:google">' in page) is offered
+
+
 def test_capabilities_tell_whether_services_answered() -> None:
     """The last call at each that is configured is told; a database that is away hides no more than that."""
     configured = Configured("1.2", search_providers=("searxng", "tavily"), reranker="jina")

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from services.extractor.engines.managed import PICKS_PER_CLAIM, spans_of_claims
 from services.extractor.engines.spans import ExtractRequest
-from services.planner.cited import MAX_CHARS, MAX_SENTENCES, plain, read_report
+from services.planner.cited import MAX_CHARS, MAX_MARKS, MAX_SENTENCES, plain, read_report
 from services.synthesizer.gate.again import aligns
 from services.synthesizer.gate.alignment import ALIGNMENT
 from services.synthesizer.rules.methodology import Course, methodology
@@ -109,6 +109,14 @@ def test_any_text_with_any_marks_can_be_read(text: str, stretches: list[tuple[in
         assert 0 < len(sentence.text) <= MAX_CHARS
         assert "\n" not in sentence.text
         assert set(sentence.source_ids) <= known
+
+
+def test_a_huge_report_is_read_in_bounded_time() -> None:
+    """Four megabytes of brackets, and a mark for every few of them, are no reason to stand still."""
+    given = [Mark(n, n + 9, f"https://a.test/{n}") for n in range(0, 100_000, 3)]
+    found = read_report("The [basin is 14 m deep. " * 160_000, given, QUESTIONS, "run_1", SourcePolicy())
+    assert len(found.report.sentences) == MAX_SENTENCES
+    assert len(found.sources) <= MAX_MARKS
 
 
 def test_a_long_report_is_cut_and_the_cut_counted() -> None:

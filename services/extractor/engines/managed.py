@@ -81,16 +81,18 @@ def _picked(
     question_id: str, wanted: frozenset[str], segments: Sequence[_Segment], stats: CorpusStats
 ) -> Iterator[Picked]:
     """Yield the span that holds most of what is wanted, then those that hold most of what is left."""
-    whole = _weight(wanted, stats)
+    weights = {term: stats.weight(term) for term in wanted}
+    whole = fsum(weights.values())
+    bearing = [s for s in segments if not wanted.isdisjoint(s.terms)]
     left, held = wanted, 0.0
-    for place in range(PICKS_PER_CLAIM):
-        best = max(segments, key=lambda s: (_weight(left & s.terms, stats), -s.number), default=None)
-        gain = _weight(left & best.terms, stats) / whole if best is not None and whole else 0.0
-        if best is None or gain < (LEAST_GAIN if place else LEAST_SHARE):
+
+    def gain(segment: _Segment) -> float:
+        return fsum(weights[term] for term in left & segment.terms) / whole
+
+    for place in range(PICKS_PER_CLAIM if bearing and whole else 0):
+        best = max(bearing, key=lambda s: (gain(s), -s.number))
+        gained = gain(best)
+        if gained < (LEAST_GAIN if place else LEAST_SHARE):
             return
-        held, left = held + gain, left - best.terms
+        held, left = held + gained, left - best.terms
         yield Picked(question_id, best.number, best.number + 1, min(held, 1.0))
-
-
-def _weight(terms: frozenset[str], stats: CorpusStats) -> float:
-    return fsum(stats.weight(term) for term in sorted(terms))
