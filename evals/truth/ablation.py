@@ -48,8 +48,6 @@ RULES = (
     Rule("the thing asked for has to stand there", extraction, "FOCUS_NEEDED", 0.0),
     Rule("words for classes of things are left out of the search", bridges, "CLASS_TERMS", frozenset[str]()),
     Rule("words for classes of things need not be repeated", questions, "CLASS_TERMS", frozenset[str]()),
-    Rule("a sentence's own words count beside its title", weighing, "OWN_WEIGHT", 0.0),
-    Rule("context ranks below answers", weighing, "CONTEXT_FACTOR", 1.0),
     Rule("the thing asked for is named at all", weighing, "FOCUS_NEEDED", 0.0),
     Rule("two sentences answer together", synthesis, "answering_pair", lambda *_: ()),
     Rule("the two are linked by a name", weighing, "link_weight", lambda *_: 1.0),

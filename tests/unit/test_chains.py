@@ -1,6 +1,6 @@
 """Names that lead from what a question points back to, to its answer; evidence as it is ranked."""
 
-from services.synthesizer.rules.chains import CONTEXT_FACTOR, weighed
+from services.synthesizer.rules.chains import weighed
 from shared.domain.chains import names_in
 from shared.domain.rank import CorpusStats
 from tests.factories.research import make_evidence, make_plan, make_snapshot, make_source
@@ -12,7 +12,7 @@ def test_a_capital_that_opens_a_sentence_is_no_name() -> None:
 
 
 def test_evidence_is_ranked_by_what_it_holds_of_the_question() -> None:
-    """Of an answer and of context the same share counts, but context less; a model's relevances are kept."""
+    """Of an answer its relevance counts as much as the share; a model's relevances are kept."""
     excerpts = ("Brand Works built the Long Pier.", "Brand Works was asked by the town.")
     snapshot = make_snapshot("\n".join(excerpts))
     told = make_source("src_1", snapshot, title=None)
@@ -23,4 +23,4 @@ def test_evidence_is_ranked_by_what_it_holds_of_the_question() -> None:
     plan, sources = make_plan("Who built the Long Pier with Brand Works?"), {told.source_id: told}
     assert [e.relevance_bp for e in weighed(plan, rows, sources, None)] == [8000, 3000]
     after = [e.relevance_bp for e in weighed(plan, rows, sources, CorpusStats(10, 5.0, {}))]
-    assert after == [9000, round(10_000 * 2 / 5 * CONTEXT_FACTOR)]
+    assert after == [9000, 4000]

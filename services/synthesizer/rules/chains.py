@@ -11,12 +11,6 @@ from shared.domain.chains import Told, compared, link_weight, question_names, to
 from shared.domain.questions import asked
 from shared.domain.rank import CorpusStats
 
-OWN_WEIGHT = 0.5
-"""How much what a sentence itself holds of the question counts beside what it holds together with its title."""
-
-CONTEXT_FACTOR = 0.85
-"""What the score of evidence is multiplied by that does not answer by itself."""
-
 FOCUS_NEEDED = 0.75
 """Share of the weight of the thing asked for that one piece of evidence and its title must hold."""
 
@@ -36,8 +30,7 @@ def weighed(
 
 def _weighed(item: Evidence, score: float) -> Evidence:
     """Return evidence as it is ranked: by what it holds of the question; an answer by its relevance just as much."""
-    answers = item.stance == "supports"
-    relevance = (score + item.relevance_bp / 10_000) / 2 if answers else score * CONTEXT_FACTOR
+    relevance = (score + item.relevance_bp / 10_000) / 2 if item.stance == "supports" else score
     return item.model_copy(update={"relevance_bp": round(10_000 * relevance)})
 
 
@@ -95,9 +88,7 @@ def _scores(
         spans = _told(question, evidence, sources)
         for span in spans:
             held = fsum(map(stats.weight, (span.own | span.title) & wanted)) / total
-            own_words = fsum(map(stats.weight, span.own & wanted)) / total
-            score = (held + OWN_WEIGHT * own_words) / (1 + OWN_WEIGHT)
-            scores[span.key] = max(scores.get(span.key, 0.0), score)
+            scores[span.key] = max(scores.get(span.key, 0.0), held)
     return scores
 
 
