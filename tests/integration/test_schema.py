@@ -6,6 +6,7 @@ from sqlalchemy import create_engine, text
 
 from shared.db.engine import Transactions
 from shared.db.job_tables import ManagedJobRow
+from shared.db.schema import REVISION
 
 UNINDEXED = """
 select c.conrelid::regclass || '.' || a.attname
@@ -24,6 +25,16 @@ def test_the_migrations_make_the_tables_of_the_code(database: str) -> None:
     finally:
         engine.dispose()
     assert differences == []
+
+
+def test_the_code_asks_for_the_newest_migration(database: str) -> None:
+    """Whoever adds a migration that code needs says so, else new workers would not wait for it."""
+    engine = create_engine(database)
+    try:
+        with engine.connect() as connection:
+            assert MigrationContext.configure(connection).get_current_revision() == REVISION
+    finally:
+        engine.dispose()
 
 
 def test_a_deletion_reads_no_whole_table(transactions: Transactions) -> None:
