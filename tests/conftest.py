@@ -1,6 +1,7 @@
 """Fixtures that more than one folder of tests uses: real servers, started once, and a fresh database for each test."""
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +16,10 @@ from tests.support.servers import fresh_database, postgres_server, valkey_server
 settings.register_profile("leadline", deadline=None, derandomize=True)
 settings.register_profile("explore", deadline=None, max_examples=1000, print_blob=True)
 settings.load_profile("leadline")
+
+# A shell that starts this in the background has it ignore interrupts: processes that tests interrupt would do so too.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 CORPORA = Path(__file__).parents[1] / "evals" / "corpora"
 TEST_DATA = Path(os.environ.get("LEADLINE_TEST_DATA", Path(__file__).parents[2] / "shared" / "data"))

@@ -31,7 +31,7 @@ EVERY_TERM = 2.0
 SHORTEST_SEGMENT_TERMS = 4
 """A segment of fewer content terms is a heading or a fragment: it says nothing by itself."""
 
-CONTEXT_BAR = 0.2
+CONTEXT_BAR = 0.25
 """Share of the weight of the question, or of the query that led here, from which a segment is kept as context."""
 
 LINK_NEEDED = 0.6
