@@ -210,3 +210,11 @@ def test_silence_ends_a_page(site: Site, program: Path) -> None:
     url = site.answer(HOST, "/silent", Reply(raw=lambda handler: site.closing.wait(60) and None))
     with pytest.raises(LimitExceeded, match="deadline"):
         browser(program, total_s=4).render(parse_url(url), "", allow_all)
+
+
+def test_a_page_that_opens_windows_is_read(site: Site, program: Path) -> None:
+    """A window that is just being opened has no frame yet: its request leads away like any other."""
+    windows = "for (let n = 0; n < 12; n++) window.open('http://away.test/' + n);"
+    found = render(site, program, f"<script>{FILL}'The text stays.';{windows}</script>")
+    assert "The text stays." in found.result.html
+    assert site.visits("away.test") == []

@@ -12,7 +12,7 @@ import time
 from contextlib import suppress
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Browser, BrowserContext, Error, Page, Playwright, Route, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Error, Page, Playwright, Request, Route, sync_playwright
 
 from services.fetcher.rendering.contract import MAX_HTML, RenderResult, RenderTask
 from services.fetcher.robots import RobotsRules
@@ -61,7 +61,7 @@ class _Visit:
         request = route.request
         self._asked += 1
         wanted = request.resource_type not in UNREAD and self._asked <= self._task.requests
-        leads_away = request.is_navigation_request() and request.frame.parent_frame is None
+        leads_away = _leads_away(request)
         if wanted and self._may_ask(request.url, own_only=leads_away):
             route.continue_()
             return
@@ -79,6 +79,16 @@ class _Visit:
         except NotAllowed:
             return False
         return self._rules.allows(url) if url.origin == self._start.origin else not own_only
+
+
+def _leads_away(request: Request) -> bool:
+    """Tell whether a request would fill a window anew; one that is just being opened has no frame yet."""
+    if not request.is_navigation_request():
+        return False
+    try:
+        return request.frame.parent_frame is None
+    except Error:
+        return True
 
 
 def render(task: RenderTask) -> RenderResult:
