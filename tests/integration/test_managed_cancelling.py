@@ -125,16 +125,23 @@ def test_one_run_cancels_a_job_and_another_only_if_it_is_deleted(desk: JobDesk) 
     assert desk.cancelling() != first
 
 
-def test_cancelling_waits_for_a_handle_that_is_on_its_way(desk: JobDesk) -> None:
-    """A run that is cancelled while its job is submitted: the handle is kept all the same, and then cancelled."""
+def cancelled_while_submitting(desk: JobDesk) -> tuple[threading.Thread, str]:
+    """Cancel a run while the provider holds the answer to its submission; return who waits for that, and who cancels.
+
+    The provider answers when the script's ``release`` is set.
+    """
     desk.server.script.mode = "held"
     run_id = desk.start()
-    lease = desk.claim(run_id)
-    submitting = threading.Thread(target=desk.work, args=(lease,))
+    submitting = threading.Thread(target=desk.work, args=(desk.claim(run_id),))
     submitting.start()
     wait_until(lambda: desk.server.asked["submit"], "the submission has arrived")
     desk.stage.act(run_id, "cancel")
-    cancelling = desk.cancelling()
+    return submitting, desk.cancelling()
+
+
+def test_cancelling_waits_for_a_handle_that_is_on_its_way(desk: JobDesk) -> None:
+    """A run that is cancelled while its job is submitted: the handle is kept all the same, and then cancelled."""
+    submitting, cancelling = cancelled_while_submitting(desk)
     error = desk.turn(cancelling, "cancel_job")
     assert isinstance(error, PutOff)
     assert error.code == "managed:submitting"
@@ -148,14 +155,7 @@ def test_cancelling_waits_for_a_handle_that_is_on_its_way(desk: JobDesk) -> None
 
 def test_a_job_without_a_handle_cannot_be_cancelled_and_that_is_told(desk: JobDesk) -> None:
     """Cancelled while the answer got lost: the run that was to cancel it fails with what to do."""
-    desk.server.script.mode = "held"
-    run_id = desk.start()
-    lease = desk.claim(run_id)
-    submitting = threading.Thread(target=desk.work, args=(lease,))
-    submitting.start()
-    wait_until(lambda: desk.server.asked["submit"], "the submission has arrived")
-    desk.stage.act(run_id, "cancel")
-    cancelling = desk.cancelling()
+    submitting, cancelling = cancelled_while_submitting(desk)
     desk.server.script.mode = "lost"
     desk.server.script.release.set()
     submitting.join(30)

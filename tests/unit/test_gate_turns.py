@@ -3,7 +3,7 @@
 import pytest
 
 from services.synthesizer.gate.alignment import assess
-from services.synthesizer.gate.turns import turns
+from services.synthesizer.gate.turns import check_turns
 
 DENIED = "one of them denies what the other says"
 CERTAIN = "it tells as a fact what the evidence calls possible"
@@ -43,7 +43,7 @@ WHOLE = "it tells of all or always what the evidence tells of some or sometimes"
 )
 def test_a_turned_statement_is_told_and_not_emitted(statement: str, evidence: str, told: str) -> None:
     """Each rule names what it sees, and the statement stays out of a report."""
-    assert turns(statement, evidence) == (told,)
+    assert check_turns(statement, (evidence,)).reasons == (told,)
     assert not assess(statement, (evidence,)).emitted
 
 
@@ -67,10 +67,10 @@ def test_a_turned_statement_is_told_and_not_emitted(statement: str, evidence: st
 )
 def test_saying_less_or_the_same_in_other_words_is_no_turn(statement: str, evidence: str) -> None:
     """A weaker claim, another order, a passive and a denial in another clause are left to the alignment."""
-    assert turns(statement, evidence) == ()
+    assert check_turns(statement, (evidence,)).reasons == ()
 
 
 def test_a_denial_is_looked_for_in_the_sentence_nearest_to_the_statement() -> None:
     """A denial somewhere else in the excerpt turns nothing."""
     evidence = "The basin is not dredged in winter. The lock opens to barges at night."
-    assert turns("The lock opens to barges at night.", evidence) == ()
+    assert check_turns("The lock opens to barges at night.", (evidence,)).reasons == ()

@@ -71,8 +71,8 @@ def assess(statement: str, spans: Sequence[str], question: str | None = None, as
     missing = missing_names(statement, spans) if names else ()
     terms = named_terms([*names, *(q.text for q in figures)])
     checked = Checked(len(figures), len(unmet), len(names), len(missing), terms)
-    evidence = "\n".join(spans)[:MAX_EVIDENCE_CHARS]
-    found, turned = features(statement, sentences_of(evidence), checked, answers=bool(question))
+    evidence = sentences_of("\n".join(spans)[:MAX_EVIDENCE_CHARS])
+    found, turned = features(statement, evidence, checked, answers=bool(question))
     score = score_of(found)
     against = turns(statement, evidence) if score >= HALF else ()
     return Assessment(found, turned, len(figures), unmet, missing, score, against)

@@ -32,7 +32,7 @@ _OPPOSITE = {
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence of the evidence, and its content terms in order."""
+    """A sentence or a part of one, and its content terms in order."""
 
     text: str
     content: tuple[str, ...]
@@ -66,14 +66,15 @@ class Turned:
     least: float
 
 
-def sentences_of(evidence: str) -> tuple[Sentence, ...]:
-    """Split evidence, of `MAX_EVIDENCE_CHARS` at most, into sentences with their terms."""
-    found = []
-    for span in segment(evidence):
-        text = evidence[span.start : span.end]
-        content = tuple(content_terms(text))
-        found.append(Sentence(text, content, frozenset(content)))
-    return tuple(found)
+def sentences_of(text: str) -> tuple[Sentence, ...]:
+    """Split a text, evidence of `MAX_EVIDENCE_CHARS` at most, into sentences with their terms."""
+    return tuple(sentence_of(text[span.start : span.end]) for span in segment(text))
+
+
+def sentence_of(text: str) -> Sentence:
+    """Return a sentence, or a part of one, with its terms."""
+    content = tuple(content_terms(text))
+    return Sentence(text, content, frozenset(content))
 
 
 def named_terms(words: Iterable[str]) -> frozenset[str]:

@@ -8,12 +8,11 @@ lists of words are English. What the rules catch and cost: ``python -m evals.tru
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from services.synthesizer.gate.context import Check
+from services.synthesizer.gate.features import Sentence, sentence_of, sentences_of
 from services.synthesizer.gate.names import proper_names
 from services.synthesizer.gate.wordlists import DENIAL, HEDGE, PASSIVE, POSSIBLE, TURN_BREAK, UNIVERSAL, WHOLE
-from shared.domain.segments import segment
 from shared.domain.text import content_terms
 
 SHARED = 0.6
@@ -22,73 +21,59 @@ SHARED = 0.6
 ALIKE = 0.8
 """From which part of common words on a sentence is taken for one of the evidence, changed or cut short."""
 
-
-HALF = 0.5
+NEAR = 0.5
 """Which part of its words a sentence shares with the sentence whose names it is compared with, at least."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Piece:
-    """A clause or sentence and its content terms."""
-
-    text: str
-    words: frozenset[str]
 
 
 def check_turns(statement: str, excerpts: Iterable[str]) -> Check:
     """Refuse a statement that turns what its excerpts say, whatever a model thinks of it."""
-    found = turns(statement, "\n".join(excerpts))
+    found = turns(statement, sentences_of("\n".join(excerpts)))
     return Check("fail", found) if found else Check("pass")
 
 
-def turns(statement: str, evidence: str) -> tuple[str, ...]:
+def turns(statement: str, evidence: Sequence[Sentence]) -> tuple[str, ...]:
     """Return what the statement turns, each as a sentence's end; nothing for one that only says less or otherwise."""
-    there = [piece for s in segment(evidence) if (piece := _sentence(evidence[s.start : s.end])).words]
-    clauses = [clause for piece in there for clause in _clauses(piece.text, 1)]
+    there = [sentence for sentence in evidence if sentence.words]
+    clauses = [clause for sentence in there for clause in _clauses(sentence, 1)]
     found: dict[str, None] = {}
-    for place in segment(statement):
-        here = _sentence(statement[place.start : place.end])
+    for here in sentences_of(statement):
         found.update(dict.fromkeys(_in_clauses(here, clauses)))
-        nearest = max(there, key=lambda piece: len(piece.words & here.words), default=None)
+        nearest = max(there, key=lambda sentence: len(sentence.words & here.words), default=None)
         if nearest is not None:
             found.update(dict.fromkeys(_as_a_whole(here, nearest)))
     return tuple(found)
 
 
-def _in_clauses(here: _Piece, clauses: Sequence[_Piece]) -> Iterator[str]:
+def _in_clauses(here: Sentence, clauses: Sequence[Sentence]) -> Iterator[str]:
     """Yield what a sentence turns in each clause; of clauses that are equally near, one may bear it out."""
     for one, others in _aligned(here, clauses):
         told = [set(_turned(one.text, other.text)) for other in others]
         yield from sorted(set.intersection(*told))
 
 
-def _as_a_whole(here: _Piece, nearest: _Piece) -> Iterator[str]:
+def _as_a_whole(here: Sentence, nearest: Sentence) -> Iterator[str]:
     """Yield what a sentence turns that is nearly one of the evidence, changed or cut short."""
     shared = len(here.words & nearest.words)
     if shared >= ALIKE * len(here.words | nearest.words):
         yield from _turned(here.text, nearest.text)
-    words = _exchanged(here.text, nearest.text) if shared >= ALIKE * len(here.words) else None
+    words = _exchanged(here, nearest) if shared >= ALIKE * len(here.words) else None
     if words:
         yield f"“{words[0]}” and “{words[1]}” stand the other way round in the evidence"
-    names = _replaced(here, nearest) if shared >= HALF * len(here.words) else None
+    names = _replaced(here, nearest) if shared >= NEAR * len(here.words) else None
     if names:
         yield f"it says of “{names[0]}” what the evidence says of “{names[1]}”"
 
 
-def _sentence(text: str) -> _Piece:
-    return _Piece(text, frozenset(content_terms(text)))
+def _clauses(sentence: Sentence, least: int) -> Iterator[Sentence]:
+    for part in TURN_BREAK.split(sentence.text):
+        clause = sentence_of(part)
+        if len(clause.words) >= least:
+            yield clause
 
 
-def _clauses(text: str, least: int) -> Iterator[_Piece]:
-    for part in TURN_BREAK.split(text):
-        piece = _sentence(part)
-        if len(piece.words) >= least:
-            yield piece
-
-
-def _aligned(here: _Piece, clauses: Sequence[_Piece]) -> Iterator[tuple[_Piece, list[_Piece]]]:
+def _aligned(here: Sentence, clauses: Sequence[Sentence]) -> Iterator[tuple[Sentence, list[Sentence]]]:
     """Yield each clause of a sentence with the clauses of the evidence that share most with it."""
-    for clause in _clauses(here.text, 2):
+    for clause in _clauses(here, 2):
         shared = [len(c.words & clause.words) for c in clauses]
         most = max(shared, default=0)
         if most >= max(2, SHARED * len(clause.words)):
@@ -109,11 +94,11 @@ def _count(pattern: re.Pattern[str], text: str) -> int:
     return sum(1 for _ in pattern.finditer(text))
 
 
-def _exchanged(here: str, there: str) -> tuple[str, str] | None:
+def _exchanged(here: Sentence, there: Sentence) -> tuple[str, str] | None:
     """Return two words that have changed places around the same words, unless one of the wordings is passive."""
-    if (PASSIVE.search(here) is None) != (PASSIVE.search(there) is None):
+    if (PASSIVE.search(here.text) is None) != (PASSIVE.search(there.text) is None):
         return None
-    one, other = content_terms(here), content_terms(there)
+    one, other = here.content, there.content
     places = {term: place for place, term in enumerate(other)}
     for i, first in enumerate(one):
         for j in range(i + 2, len(one)):
@@ -123,9 +108,9 @@ def _exchanged(here: str, there: str) -> tuple[str, str] | None:
     return None
 
 
-def _replaced(here: _Piece, there: _Piece) -> tuple[str, str] | None:
+def _replaced(here: Sentence, there: Sentence) -> tuple[str, str] | None:
     """Return a name that stands here beside the word beside which another name stands there that is missing here."""
-    one, other = content_terms(here.text), content_terms(there.text)
+    one, other = here.content, there.content
     names, known = _names(here.text) - there.words, _names(there.text) - here.words
     if not (names and known):
         return None

@@ -7,15 +7,13 @@ DENIAL = re.compile(
     r"den(?:y|ied|ies)|hardly|rarely|unlikely|absence)\b|n['’]t\b",
     re.IGNORECASE,
 )
-CLAUSE_BREAK = re.compile(
-    r"[,;:()\n]|\b(?:and|but|which|who|that|while|because|although|where|when|with|including|such as|as well as)\b",
-    re.IGNORECASE,
-)
 TURN_BREAK = re.compile(
     r"[,;:()\n]|\b(?:and|but|which|who|while|because|although|where|when|with|including|such as|as well as)\b",
     re.IGNORECASE,
 )
 """Clauses as `turns` compares them: what is said and that it is said stay together."""
+
+CLAUSE_BREAK = re.compile(TURN_BREAK.pattern + r"|\bthat\b", re.IGNORECASE)
 
 POSSIBLE = re.compile(
     r"\b(?:may|might|could|possibly|perhaps|maybe|probably|likely|potentially|reportedly|allegedly|apparently|"
