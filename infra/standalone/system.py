@@ -4,6 +4,7 @@ import contextlib
 import ctypes
 import functools
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -17,6 +18,8 @@ PROC = Path("/proc")
 PR_SET_PDEATHSIG = 1
 LOOPBACK = "127.0.0.1"
 POLL_SECONDS = 0.01
+SERVER_PORTS = range(20_000, 32_768)
+PORTS_TRIED = 100
 LARGEST_LOG = 10 * 1024 * 1024
 
 Steps = Sequence[tuple[int, float]]
@@ -177,7 +180,13 @@ def end_process(pid: int, steps: Steps) -> bool:
 
 
 def free_port(host: str = LOOPBACK) -> int:
-    """Return a port that nobody listened on at this address a moment ago."""
+    """Return a port that nobody listened on at this address a moment ago.
+
+    It is drawn from those that systems give to no outgoing connection, which would take it while its server restarts.
+    """
+    for port in random.SystemRandom().sample(SERVER_PORTS, PORTS_TRIED):
+        if port_is_free(port, host):
+            return port
     with _tcp_socket(host) as probe:
         probe.bind((host, 0))
         return int(probe.getsockname()[1])

@@ -38,6 +38,9 @@ def build_app(name: str, broker_url: str) -> Celery:
         task_reject_on_worker_lost=False,
         task_create_missing_queues=True,
         worker_prefetch_multiplier=1,
+        # After a lost connection Celery would raise the prefetch count again from each thread that ends a task: two
+        # threads then read the answer to one AMQP request, and the consumer waits for it for ever.
+        worker_enable_prefetch_count_reduction=False,
         worker_eta_task_limit=100,
         worker_hijack_root_logger=False,
         worker_redirect_stdouts=False,

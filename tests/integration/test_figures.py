@@ -11,6 +11,7 @@ import redis
 from celery import Celery
 from prometheus_client.parser import text_string_to_metric_families
 
+from infra.standalone.system import free_port
 from shared.contracts.events import Event
 from shared.db.census import PostgresCensus
 from shared.db.engine import Transactions
@@ -28,7 +29,7 @@ from shared.queues.runner import Heartbeat, Runner
 from shared.queues.signals import BrokerSignals
 from shared.queues.sweeper import Sweeper
 from tests.support.servers import valkey_server
-from tests.support.stack import free_port, wait_until
+from tests.support.stack import wait_until
 from tests.support.stage import Stage, plan
 
 

@@ -11,7 +11,8 @@ from typing import Any
 
 import requests
 
-from tests.support.stack import ROOT, free_port, wait_until
+from infra.standalone.system import free_port
+from tests.support.stack import ROOT, wait_until
 
 AUTH = ("watch", "0123456789abcdef")
 

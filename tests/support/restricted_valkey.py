@@ -11,7 +11,8 @@ from pathlib import Path
 
 import redis
 
-from tests.support.stack import ROOT, free_port, wait_until
+from infra.standalone.system import free_port
+from tests.support.stack import ROOT, wait_until
 
 START = ROOT / "infra" / "redis" / "start.sh"
 

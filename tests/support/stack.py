@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -14,6 +13,7 @@ from typing import Protocol
 
 import requests
 
+from infra.standalone.system import free_port
 from tests.support.brokers import broker_for
 
 ROOT = Path(__file__).parents[2]
@@ -37,14 +37,6 @@ def wait_until(condition: Callable[[], object], what: str, deadline_s: float = D
         if time.monotonic() > end:
             raise AssertionError(f"{what}: not within {deadline_s:.0f} s")
         time.sleep(0.05)
-
-
-def free_port() -> int:
-    """Return a port that nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 class Process(Protocol):
