@@ -33,6 +33,7 @@ from shared.domain.passages import stats_of_texts
 from shared.domain.questions import asked
 from shared.domain.rank import CorpusStats
 from shared.domain.refinement_moves import suffix_of
+from shared.domain.states import StepKind
 from shared.domain.text import content_terms
 from shared.ports.cpu import Cpu, CpuLimitExceeded, CpuTaskCrashed
 from shared.ports.ledger import Lease, Outcome, ReportFile
@@ -99,9 +100,15 @@ def write_section(deps: Deps, lease: Lease) -> Outcome:
     written = _engine(deps, lease, facts).write(task, _brief(deps, lease, facts))
     queries = deps.materials.queries(lease.run_id)
     asked = allowed(written.wanted, queries, facts.request.source_policy.endpoints)
+    quoted = f" In the words of its sources: {written.unwritten}" if written.unwritten else ""
     return Outcome(
-        summary=f"Drafted {counted(len(written.drafts), 'sentence')} for section {section_id}.",
-        result={"drafts": len(written.drafts), "cut": list(written.cut), "wanted": asked},
+        summary=f"Drafted {counted(len(written.drafts), 'sentence')} for section {section_id}.{quoted}",
+        result={
+            "drafts": len(written.drafts),
+            "cut": list(written.cut),
+            "wanted": asked,
+            "unwritten": written.unwritten,
+        },
         drafts=written.drafts,
     )
 
@@ -228,6 +235,7 @@ def _material(deps: Deps, lease: Lease, facts: RunFacts, context: GateContext) -
     usable_now = usable(evidence, {s.source_id: s for s in sources}, request.as_of)
     sound = sound_snapshots(context, context.evidence)
     cut_short = lease.inputs["terminal_status"] != "completed"
+    view = materials.view(lease.run_id)
     return Material(
         run_id=lease.run_id,
         question=request.objective,
@@ -245,7 +253,8 @@ def _material(deps: Deps, lease: Lease, facts: RunFacts, context: GateContext) -
         sources=sources,
         contradictions=materials.contradictions(lease.run_id),
         searches=len(materials.queries(lease.run_id)),
-        usage=asdict(materials.view(lease.run_id).usage),
+        usage=asdict(view.usage),
+        unwritten=sum(bool(s.result.get("unwritten")) for s in view.of_kind(StepKind.WRITE_SECTION)),
         told=_told(deps, facts),
     )
 

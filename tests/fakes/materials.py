@@ -16,8 +16,8 @@ from shared.domain.budget import TIERS, Usage
 from shared.domain.errors import NotFound
 from shared.domain.ids import LeaseToken, OwnerId, RunId, StepId
 from shared.domain.rank import CorpusStats
-from shared.domain.states import RunKind, RunStatus, StepKind
-from shared.domain.view import RunView
+from shared.domain.states import RunKind, RunStatus, StepKind, StepStatus
+from shared.domain.view import RunView, StepView
 from shared.ports.cpu import CpuLimits
 from shared.ports.ledger import Lease, Outcome, ReportFile
 from shared.ports.materials import DocumentHit, RunFacts
@@ -104,10 +104,13 @@ class MemoryRun:
     reports: list[Report] = field(default_factory=list)
     files: dict[str, ReportFile] = field(default_factory=dict)
     events: list[NewEvent] = field(default_factory=list)
+    steps: list[StepView] = field(default_factory=list)
 
     def commit(self, lease: Lease, outcome: Outcome) -> None:
         """Record an outcome."""
         self.results[lease.key] = outcome.result
+        done = StepView(lease.key, lease.kind, StepStatus.COMPLETED, lease.iteration, lease.subject, outcome.result)
+        self.steps.append(done)
         replaced = {s.source_id: s for s in outcome.sources}
         self.found = [replaced.get(s.source_id, s) for s in self.found]
         self.drafted |= {d.statement.id: d for d in outcome.drafts}
@@ -138,7 +141,8 @@ class MemoryRun:
     def view(self, run_id: RunId) -> RunView:
         """Return the run as the rules see it."""
         usage = Usage(iterations=1, searches=len(self.asked), fetches=len(self.log), elapsed_s=12.5, run_chars=1000)
-        return RunView(RunKind.RESEARCH, RunStatus.SYNTHESIZING, self.facts(run_id).limits, usage)
+        limits = self.facts(run_id).limits
+        return RunView(RunKind.RESEARCH, RunStatus.SYNTHESIZING, limits, usage, steps=tuple(self.steps))
 
     def now(self) -> datetime:
         """Return the time."""

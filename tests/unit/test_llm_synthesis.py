@@ -8,17 +8,20 @@ import pytest
 
 from services.synthesizer import handlers
 from services.synthesizer.engines.llm import LlmSynthesis
+from services.synthesizer.gate.again import judge_again
 from services.synthesizer.gate.context import GateContext, gate_context
 from services.synthesizer.prompts.cards import card
 from services.synthesizer.prompts.shorten import Shortening
 from services.synthesizer.prompts.verify import Verdicts
 from services.synthesizer.prompts.write import SectionText, SummaryText
 from services.synthesizer.rules.cards import fitted, tokens_of
+from services.synthesizer.rules.methodology import counted
 from services.synthesizer.rules.prose import SUMMARY, section_drafts, summary_drafts
 from services.synthesizer.rules.verdicts import BATCH
-from services.synthesizer.rules.writing import SectionTask
+from services.synthesizer.rules.writing import SectionTask, WritingBrief
 from services.synthesizer.verify import verify_bundle
 from shared.contracts.report import Derived, Statement
+from shared.domain.budget import Depth
 from shared.domain.errors import BudgetExhausted, InvalidAnswer, Permanent, RateLimited, Transient
 from shared.domain.phases import Phase
 from shared.domain.states import StepKind
@@ -27,6 +30,7 @@ from tests.factories.research import (
     make_document,
     make_evidence,
     make_fetch,
+    make_plan,
     make_snapshot,
     make_statement,
 )
@@ -41,6 +45,7 @@ SHIP = make_evidence("ev_ship", SOURCE, TEXT, "The dredger was the Perpetua.")
 RAIN = make_evidence("ev_rain", SOURCE, TEXT, "Rain fell.")
 CARDS = (DEPTH, SHIP, RAIN)
 TASK = SectionTask(RUN_ID, 1, "s1", CARDS)
+BRIEF = WritingBrief(make_plan(), {SOURCE.source_id: SOURCE}, Depth.STANDARD, None, None)
 
 
 def context() -> GateContext:
@@ -97,6 +102,18 @@ def test_what_a_statement_turns_stays_out_whatever_a_model_says() -> None:
     [row] = verify(ToldModel(lambda _: verdicts((1, "supported", [1]))), turned).rows
     assert (row.verdict, row.emitted, row.checks["support"]) == ("unsupported", False, "fail")
     assert row.reasons == ("one of them denies what the other says",)
+
+
+def test_an_old_verdict_does_not_bring_it_into_the_report_either() -> None:
+    """Judged a second time, what a model once let pass is refused; what it let pass rightly stays."""
+    turned = make_statement("st_5", "The dredger was never the Perpetua.", ["ev_ship"])
+    [right] = verify(ToldModel(lambda _: verdicts((1, "supported", [1]))), REWORDED).rows
+    wrong = right.model_copy(update={"statement_id": "st_5", "text": turned.text, "evidence_ids": ("ev_ship",)})
+    stands = {"st_2": REWORDED, "st_5": turned}
+    kept, refused = judge_again((right, wrong), stands, context(), align=False)
+    assert kept == right
+    assert (refused.verdict, refused.emitted) == ("unsupported", False)
+    assert refused.reasons == ("one of them denies what the other says",)
 
 
 @pytest.mark.parametrize("verdict", ["partially_supported", "unsupported"])
@@ -231,6 +248,47 @@ def test_a_verifier_that_is_down_is_tried_again_and_then_given_up() -> None:
     for error in (RateLimited("model:rate_limited", "Wait.", 3), Permanent("model:key", "No.")):
         with pytest.raises(type(error)):
             verify(ToldModel(lambda _, e=error: e), REWORDED, last_try=True)
+
+
+@pytest.mark.parametrize("name", ["s1", SUMMARY])
+def test_what_a_writer_cannot_write_is_told_in_the_cards_words(name: str) -> None:
+    """A section has its cards' sentences, a summary is left to the findings; why is kept beside the drafts."""
+    model = ToldModel(lambda _: InvalidAnswer("The answer was cut off."))
+    written = LlmSynthesis(InlineCpu(), model).write(replace(TASK, section_id=name), BRIEF)
+    assert written.unwritten == "The answer was cut off."
+    assert [d.statement.text for d in written.drafts] == ([] if name == SUMMARY else [c.excerpt for c in CARDS])
+
+
+def test_a_later_round_that_cannot_be_written_leaves_the_section_as_it_was() -> None:
+    """Its cards would be told beside what the first round made of them."""
+    model = ToldModel(lambda _: InvalidAnswer("The answer was cut off."))
+    assert LlmSynthesis(InlineCpu(), model).write(replace(TASK, round=1), BRIEF).drafts == ()
+
+
+@pytest.mark.parametrize("error", [BudgetExhausted("model_calls", 3), Permanent("model:key", "No.")])
+def test_only_an_unusable_answer_is_made_up_for(error: Exception) -> None:
+    """A limit, a refused key and the like are for the workflow to deal with."""
+    with pytest.raises(type(error)):
+        LlmSynthesis(InlineCpu(), ToldModel(lambda _: error)).write(TASK, BRIEF)
+
+
+def test_a_report_says_where_the_model_could_not_write() -> None:
+    """Without one usable answer of its writer there is still a verified report, and its methodology says why."""
+    rules = RuleModel()
+
+    def tell(asked: Any) -> Any:
+        return InvalidAnswer("Nonsense.") if asked.phase is Phase.WRITER else rules.ask(asked).value
+
+    run, deps = harbour_run()
+    run.engine = "llm"
+    synthesize(run, replace(deps, model_of=lambda _: ToldModel(tell)))
+    [report] = run.reports
+    assert report.verification.emitted > 0
+    assert report.short_answer is not None
+    parts = len(run.results["outline"]["sections"])
+    assert any(f"For {counted(parts, 'part')} of the report the model" in told for told in report.methodology)
+    checked = verify_bundle(run.files["bundle"].data)
+    assert checked.ok, checked.faults
 
 
 def section(*sentences: dict[str, Any], form: str = "paragraph") -> SectionText:

@@ -8,11 +8,15 @@ from shared.contracts.report import Draft, VerdictRow
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """The drafted statements of a section, and the evidence that its writer had no room for."""
+    """The drafted statements of a section, and the evidence that its writer had no room for.
+
+    ``unwritten`` says why what the writer gave could not be used; the drafts are then the passages' own sentences.
+    """
 
     drafts: tuple[Draft, ...]
     cut: tuple[str, ...] = ()
     wanted: tuple[Wanted, ...] = ()
+    unwritten: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

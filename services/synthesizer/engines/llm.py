@@ -11,8 +11,9 @@ from services.synthesizer.rules.cards import fitted
 from services.synthesizer.rules.gaps import wanted
 from services.synthesizer.rules.prose import section_drafts, summary_drafts
 from services.synthesizer.rules.selection import STATEMENTS_PER_SECTION, outline, summary_cards
-from services.synthesizer.rules.writing import SUMMARY, OutlineTask, SectionTask, WritingBrief
-from shared.contracts.report import Statement
+from services.synthesizer.rules.writing import SUMMARY, OutlineTask, SectionTask, WritingBrief, verbatim_drafts
+from shared.contracts.report import Draft, Statement
+from shared.domain.errors import InvalidAnswer
 from shared.domain.phases import Phase
 from shared.ports.cpu import Cpu
 from shared.ports.model import Answer, Model, ModelRequest
@@ -34,17 +35,26 @@ class LlmSynthesis:
         return {**sections, SUMMARY: summary_cards(task.plan, sections, task.evidence)} if sections else {}
 
     def write(self, task: SectionTask, brief: WritingBrief) -> Writing:
-        """Have the sentences of a section written from its cards, as many as there is room for."""
+        """Have the sentences of a section written from its cards, as many as there is room for.
+
+        Where nothing usable comes back, the section is told in the cards' own words.
+        """
         fit = fitted(task.evidence, brief.sources)
         task = replace(task, evidence=fit.evidence)
+        try:
+            return replace(self._written(task, brief), cut=fit.cut)
+        except InvalidAnswer as error:
+            return Writing(_in_the_cards_words(task, brief), fit.cut, unwritten=error.detail)
+
+    def _written(self, task: SectionTask, brief: WritingBrief) -> Writing:
         if task.section_id == SUMMARY:
-            return Writing(summary_drafts(task, self._summary(task, brief), SUMMARY_SENTENCES), fit.cut)
+            return Writing(summary_drafts(task, self._summary(task, brief), SUMMARY_SENTENCES))
         data = _section_data(task, brief)
         told = writing.write_input(writing.INSTRUCTIONS, data, task.evidence, brief.sources)
         written = self._model.ask(_writing(writing.INSTRUCTIONS, told, writing.SectionText)).value
         words = (data.report, data.heading, *data.questions)
         drafts = section_drafts(task, written, STATEMENTS_PER_SECTION[brief.depth], words)
-        return Writing(drafts, fit.cut, wanted(written, data.questions, brief.plan))
+        return Writing(drafts, wanted=wanted(written, data.questions, brief.plan))
 
     def verify(self, statements: Sequence[Statement], context: GateContext, *, last_try: bool) -> Verification:
         """Judge the statements: first by program, then what that leaves open by the model.
@@ -66,6 +76,13 @@ class LlmSynthesis:
         )
         told = writing.write_input(writing.SUMMARY_INSTRUCTIONS, data, task.evidence, brief.sources)
         return self._model.ask(_writing(writing.SUMMARY_INSTRUCTIONS, told, writing.SummaryText)).value
+
+
+def _in_the_cards_words(task: SectionTask, brief: WritingBrief) -> tuple[Draft, ...]:
+    """Return a section's sentences word for word; a summary is made of the findings, and an earlier round stands."""
+    if task.section_id == SUMMARY or task.round:
+        return ()
+    return verbatim_drafts(task)[: STATEMENTS_PER_SECTION[brief.depth]]
 
 
 def _section_data(task: SectionTask, brief: WritingBrief) -> writing.WriteData:

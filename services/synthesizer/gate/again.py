@@ -7,6 +7,7 @@ from services.synthesizer.gate.context import Check, GateContext
 from services.synthesizer.gate.exists import check_exists, sound_snapshots
 from services.synthesizer.gate.judge import is_analysis, judge_all
 from services.synthesizer.gate.numbers import check_numbers
+from services.synthesizer.gate.turns import check_turns
 from shared.contracts.report import Statement, Verdict, VerdictRow
 from shared.domain.engines import NO_MODEL
 
@@ -63,6 +64,11 @@ def _refusals(
     if not exists.passed:
         yield exists
         return
-    numbers = check_numbers(statement, {i: context.evidence[i].excerpt for i in cited})
+    excerpts = {i: context.evidence[i].excerpt for i in cited}
+    numbers = check_numbers(statement, excerpts)
     if not numbers.passed:
         yield numbers
+    if statement.derived is None and not is_analysis(statement):
+        turned = check_turns(statement.text, excerpts.values())
+        if not turned.passed:
+            yield turned

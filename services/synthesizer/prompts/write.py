@@ -1,16 +1,18 @@
-"""The calls "write" and "summarise", version 2: from evidence cards to the sentences of a section or of the summary."""
+"""The calls "write" and "summarise", version 3: from evidence cards to the sentences of a section or of the summary."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, JsonValue
 
 from services.synthesizer.prompts.cards import cards
 from shared.contracts.evidence import Evidence, Source
 from shared.guards.envelope import RULE, envelope_for
 
-VERSION = "write/2"
+VERSION = "write/3"
+
+MOST_COLUMNS, MOST_ROWS, MOST_INPUTS = 5, 12, 10
 
 _SENTENCES = """\
 - State only what the cards of a sentence state. Add nothing that you know from elsewhere; do not round or convert.
@@ -53,6 +55,14 @@ You write the short answer and the summary of a research report from numbered ca
 """
 
 
+def _up_to(count: int) -> dict[str, JsonValue]:
+    """Return what ends a list in a schema: else only its token limit would end a model that repeats itself.
+
+    An answer with more, from a model that is not held to the schema, is read all the same.
+    """
+    return {"maxItems": count}
+
+
 class Input(BaseModel):
     """A figure that another one was computed from, and the card that it stands in."""
 
@@ -68,16 +78,16 @@ class Derivation(BaseModel):
     value: float
     unit: str | None = None
     formula: str
-    inputs: list[Input]
+    inputs: list[Input] = Field(json_schema_extra=_up_to(MOST_INPUTS))
 
 
 class Sentence(BaseModel):
     """A sentence and the numbers of its cards, or of the sentences that it rests on."""
 
     text: str
-    cards: list[int] = Field(default_factory=list)
+    cards: list[int] = Field(default_factory=list, json_schema_extra=_up_to(6))
     kind: Literal["finding", "analysis"] = "finding"
-    rests_on: list[int] = Field(default_factory=list)
+    rests_on: list[int] = Field(default_factory=list, json_schema_extra=_up_to(6))
     derived: Derivation | None = None
 
 
@@ -85,9 +95,11 @@ class Block(BaseModel):
     """Sentences that are read in one go, the items of a list, or a table with its columns and rows."""
 
     form: Literal["paragraph", "list", "table"] = "paragraph"
-    sentences: list[Sentence] = Field(default_factory=list)
-    columns: list[str] = Field(default_factory=list)
-    rows: list[list[Sentence]] = Field(default_factory=list)
+    sentences: list[Sentence] = Field(default_factory=list, json_schema_extra=_up_to(6))
+    columns: list[str] = Field(default_factory=list, json_schema_extra=_up_to(MOST_COLUMNS))
+    rows: list[Annotated[list[Sentence], Field(json_schema_extra=_up_to(MOST_COLUMNS))]] = Field(
+        default_factory=list, json_schema_extra=_up_to(MOST_ROWS)
+    )
 
 
 class Missing(BaseModel):
@@ -100,15 +112,15 @@ class Missing(BaseModel):
 class SectionText(BaseModel):
     """The answer to the call for a section."""
 
-    blocks: list[Block]
-    missing: list[Missing] = Field(default_factory=list)
+    blocks: list[Block] = Field(json_schema_extra=_up_to(6))
+    missing: list[Missing] = Field(default_factory=list, json_schema_extra=_up_to(3))
 
 
 class SummaryText(BaseModel):
     """The answer to the call for the summary."""
 
     short_answer: Sentence | None = None
-    summary: list[Sentence]
+    summary: list[Sentence] = Field(json_schema_extra=_up_to(6))
 
 
 @dataclass(frozen=True, slots=True)

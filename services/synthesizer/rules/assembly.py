@@ -66,6 +66,8 @@ class Material:
     usage: Mapping[str, Any]
     told: ToldReport | None = None
     """The report of a provider's job, where one has done the research."""
+    unwritten: int = 0
+    """Parts that the model could not write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,6 +265,7 @@ def _course(material: Material) -> Course:
         stop_reason=material.stop_reason,
         told=len(material.told.sentences) if material.told else None,
         omitted=material.told.omitted if material.told else 0,
+        unwritten=material.unwritten,
         verifier=" or ".join(verifiers(material.verdicts)) or f"{VERIFIER} {VERIFIER_VERSION}",
     )
 

@@ -57,6 +57,8 @@ class Course:
     """Sentences of a provider's report, where one has done the research."""
     omitted: int = 0
     """What of that report was not taken up: rows of tables and what is past the limits."""
+    unwritten: int = 0
+    """Parts, sections or the summary, that the model could not write."""
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:
@@ -80,6 +82,11 @@ def _sentences(course: Course, summary: VerificationSummary) -> Iterator[str]:
     yield from _about_time(course)
     if course.engine in _ENGINES:
         yield _ENGINES[course.engine]
+    if course.unwritten:
+        yield (
+            f"For {counted(course.unwritten, 'part')} of the report the model gave nothing that could be used; "
+            "the sentences of the sources stand there, word for word."
+        )
     dropped = f"{summary.dropped:,} did not and {'was' if summary.dropped == 1 else 'were'} left out"
     yield (
         f"Of {counted(summary.statements, 'drafted sentence')}, {summary.emitted:,} passed the check: its citations "

@@ -4,7 +4,16 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from services.synthesizer.prompts.write import Block, Derivation, SectionText, Sentence, SummaryText
+from services.synthesizer.prompts.write import (
+    MOST_COLUMNS,
+    MOST_INPUTS,
+    MOST_ROWS,
+    Block,
+    Derivation,
+    SectionText,
+    Sentence,
+    SummaryText,
+)
 from services.synthesizer.rules.writing import (
     ANSWER_BLOCK,
     ROUND_PLACES,
@@ -21,7 +30,6 @@ from shared.domain.text import content_terms
 
 LONGEST_SENTENCE = 600
 LONGEST_HEADING = 60
-MOST_COLUMNS, MOST_ROWS, MOST_INPUTS = 5, 12, 10
 
 _MARKERS = re.compile(r"\s*\[\d+(?:\s*[,;–-]\s*\d+)*\](?=[\s.,;:!?]|$)")
 _LINK = re.compile(r"https?://\S+")
