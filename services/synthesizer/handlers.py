@@ -22,7 +22,7 @@ from shared.contracts.events import NewEvent
 from shared.contracts.evidence import Evidence, Source
 from shared.contracts.managed import ToldReport
 from shared.contracts.plan import Plan
-from shared.contracts.report import Statement, VerdictRow
+from shared.contracts.report import Draft, Statement, VerdictRow
 from shared.domain.chains import all_names
 from shared.domain.dedupe import Signature
 from shared.domain.engines import NO_MODEL, is_managed
@@ -92,17 +92,13 @@ def _seen(deps: Deps, lease: Lease, number: int) -> set[str]:
 def write_section(deps: Deps, lease: Lease) -> Outcome:
     """Draft the statements of one section from the evidence that the outline gave it."""
     facts = deps.materials.facts(lease.run_id)
-    section_id, number = str(lease.inputs["section_id"]), int(lease.inputs.get("round", 0))
-    cards = deps.materials.step_result(lease.run_id, f"outline{suffix_of(number)}")["cards"]
-    evidence = {e.evidence_id: e for e in deps.materials.evidence(lease.run_id)}
-    chosen = tuple(evidence[i] for i in cards.get(section_id, ()))
-    task = SectionTask(lease.run_id, lease.epoch, section_id, chosen, number)
+    task = _section(deps, lease)
     written = _engine(deps, lease, facts).write(task, _brief(deps, lease, facts))
     queries = deps.materials.queries(lease.run_id)
     asked = allowed(written.wanted, queries, facts.request.source_policy.endpoints)
     quoted = f" In the words of its sources: {written.unwritten}" if written.unwritten else ""
     return Outcome(
-        summary=f"Drafted {counted(len(written.drafts), 'sentence')} for section {section_id}.{quoted}",
+        summary=f"Drafted {counted(len(written.drafts), 'sentence')} for section {task.section_id}.{quoted}",
         result={
             "drafts": len(written.drafts),
             "cut": list(written.cut),
@@ -113,19 +109,45 @@ def write_section(deps: Deps, lease: Lease) -> Outcome:
     )
 
 
+def _section(deps: Deps, lease: Lease) -> SectionTask:
+    """Return the section that a step is about, with the evidence that the outline of its round gave it."""
+    section_id, number = str(lease.inputs["section_id"]), int(lease.inputs.get("round", 0))
+    cards = deps.materials.step_result(lease.run_id, f"outline{suffix_of(number)}")["cards"]
+    evidence = {e.evidence_id: e for e in deps.materials.evidence(lease.run_id)}
+    chosen = tuple(evidence[i] for i in cards.get(section_id, ()))
+    return SectionTask(lease.run_id, lease.epoch, section_id, chosen, number)
+
+
 def verify(deps: Deps, lease: Lease) -> Outcome:
-    """Put the drafted statements of one section through the gate."""
+    """Put the drafted statements of one section through the gate; if none stands, what may be said instead."""
     facts = deps.materials.facts(lease.run_id)
-    number = int(lease.inputs.get("round", 0))
-    drafts = deps.materials.drafts(lease.run_id, str(lease.inputs["section_id"]))
-    statements = tuple(d.statement for d in drafts if d.ordinal // ROUND_PLACES == number)
+    task = _section(deps, lease)
+    drafts = deps.materials.drafts(lease.run_id, task.section_id)
+    statements = tuple(d.statement for d in drafts if d.ordinal // ROUND_PLACES == task.round)
     judged = _judged(deps, lease, facts, statements) if statements else Verification(())
-    rows, emitted = judged.rows, sum(row.emitted for row in judged.rows)
+    rows, instead = judged.rows, _instead(deps, lease, facts, task, judged)
+    if instead:
+        rows = (*rows, *_judged(deps, lease, facts, [d.statement for d in instead]).rows)
+    emitted = sum(row.emitted for row in rows)
+    quoted = " Nothing of what was drafted stood; the words of its sources took its place." if instead else ""
     return Outcome(
-        summary=f"Checked {counted(len(rows), 'sentence')}: {emitted} supported.",
-        result={"statements": len(rows), "emitted": emitted, "stopped": judged.stopped},
+        summary=f"Checked {counted(len(rows), 'sentence')}: {emitted} supported.{quoted}",
+        result={
+            "statements": len(rows),
+            "emitted": emitted,
+            "stopped": judged.stopped,
+            "unwritten": "nothing of it passed the check" if instead else None,
+        },
+        drafts=instead,
         verdicts=rows,
     )
+
+
+def _instead(deps: Deps, lease: Lease, facts: RunFacts, task: SectionTask, judged: Verification) -> tuple[Draft, ...]:
+    """Return what is said where a section was drafted and nothing of it passed."""
+    if not judged.rows or any(row.emitted for row in judged.rows):
+        return ()
+    return _engine(deps, lease, facts).instead(task, _brief(deps, lease, facts), len(judged.rows))
 
 
 def assemble(deps: Deps, lease: Lease) -> Outcome:
@@ -254,7 +276,7 @@ def _material(deps: Deps, lease: Lease, facts: RunFacts, context: GateContext) -
         contradictions=materials.contradictions(lease.run_id),
         searches=len(materials.queries(lease.run_id)),
         usage=asdict(view.usage),
-        unwritten=sum(bool(s.result.get("unwritten")) for s in view.of_kind(StepKind.WRITE_SECTION)),
+        unwritten=sum(bool(s.result.get("unwritten")) for s in view.of_kind(StepKind.WRITE_SECTION, StepKind.VERIFY)),
         told=_told(deps, facts),
     )
 

@@ -1,5 +1,6 @@
 """The engine `llm` under faults: a worker killed in a call, a refused key, a rate limit; a stack for each test."""
 
+import json
 from collections import Counter
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -60,6 +61,25 @@ def test_a_writer_that_wants_more_gets_its_searches(make_llm_stack: MakeStack, p
         assert len(asked) == 1
         statuses = [e["to"] for e in api.events(run_id) if e["type"] == "status_changed"]
         assert statuses[-2:] == ["synthesizing", "completed"]
+        assert verify_bundle(api.call("GET", f"/research-runs/{run_id}/bundle").content).ok
+        assert broken_invariants(stack.database_url) == {}
+
+
+def test_a_writer_that_makes_everything_up_does_not_empty_the_report(
+    make_llm_stack: MakeStack, provider: ModelServer
+) -> None:
+    """Its sentences are refused, its summary has no form: the sources' own words stand there, and the report says so."""
+    made_up = {"blocks": [{"sentences": [{"text": "It was 77 metres deep in 1877.", "cards": [1]}]}]}
+    provider.given = json.dumps(made_up)
+    with make_llm_stack("scripted", LEADLINE_MODEL_WRITER="fake-given") as stack:
+        api = Api(stack.address)
+        run_id = api.ask(CONFLICT, api.upload(CORPUS))
+        api.complete(run_id)
+        report = api.call("GET", f"/research-runs/{run_id}/report").json()
+        assert report["verification"]["emitted"] > 0
+        assert report["short_answer"] is not None
+        assert "1877" not in json.dumps(report)
+        assert any("nothing that the model wrote could be used" in told for told in report["methodology"])
         assert verify_bundle(api.call("GET", f"/research-runs/{run_id}/bundle").content).ok
         assert broken_invariants(stack.database_url) == {}
 

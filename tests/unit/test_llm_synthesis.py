@@ -15,6 +15,7 @@ from services.synthesizer.prompts.shorten import Shortening
 from services.synthesizer.prompts.verify import Verdicts
 from services.synthesizer.prompts.write import SectionText, SummaryText
 from services.synthesizer.rules.cards import fitted, tokens_of
+from services.synthesizer.rules.citing import statements_of
 from services.synthesizer.rules.methodology import counted
 from services.synthesizer.rules.prose import SUMMARY, section_drafts, summary_drafts
 from services.synthesizer.rules.verdicts import BATCH
@@ -286,7 +287,31 @@ def test_a_report_says_where_the_model_could_not_write() -> None:
     assert report.verification.emitted > 0
     assert report.short_answer is not None
     parts = len(run.results["outline"]["sections"])
-    assert any(f"For {counted(parts, 'part')} of the report the model" in told for told in report.methodology)
+    assert any(f"For {counted(parts, 'part')} of the report nothing that" in told for told in report.methodology)
+    checked = verify_bundle(run.files["bundle"].data)
+    assert checked.ok, checked.faults
+
+
+def test_a_section_of_which_nothing_stands_is_told_in_the_cards_words() -> None:
+    """A writer that makes up its figures leaves no empty section: what it said is recorded as refused."""
+    rules = RuleModel()
+
+    def tell(asked: Any) -> Any:
+        if asked.output is SectionText:
+            return {"blocks": [{"sentences": [{"text": "It was 77 metres deep.", "cards": [1]}]}]}
+        return rules.ask(asked).value
+
+    run, deps = harbour_run()
+    run.engine = "llm"
+    synthesize(run, replace(deps, model_of=lambda _: ToldModel(tell)))
+    [report] = run.reports
+    known = {e.evidence_id: e.excerpt for e in run.pieces}
+    told = [s for section in report.sections for block in section.blocks for s in statements_of(block)]
+    assert told
+    assert all(any(s.text in known[i] for i in s.evidence_ids) for s in told)
+    refused = [row for row in run.judged.values() if not row.emitted]
+    assert {row.text for row in refused} == {"It was 77 metres deep."}
+    assert any("of the report nothing that" in told for told in report.methodology)
     checked = verify_bundle(run.files["bundle"].data)
     assert checked.ok, checked.faults
 

@@ -10,7 +10,7 @@ from services.synthesizer.engines.llm import LlmSynthesis
 from services.synthesizer.engines.managed import ManagedSynthesis
 from services.synthesizer.gate.context import GateContext
 from services.synthesizer.rules.writing import OutlineTask, SectionTask, WritingBrief
-from shared.contracts.report import Statement
+from shared.contracts.report import Draft, Statement
 from shared.domain.engines import MANAGED
 from shared.domain.errors import Permanent
 from shared.ports.cpu import Cpu
@@ -26,6 +26,13 @@ class SynthesisEngine(Protocol):
 
     def write(self, task: SectionTask, brief: WritingBrief) -> Writing:
         """Return the drafted statements of a section."""
+        ...
+
+    def instead(self, task: SectionTask, brief: WritingBrief, refused: int) -> tuple[Draft, ...]:
+        """Return what to say where all ``refused`` drafts of a section were; nothing where others would fare no better.
+
+        Their places are taken.
+        """
         ...
 
     def verify(self, statements: Sequence[Statement], context: GateContext, *, last_try: bool) -> Verification:

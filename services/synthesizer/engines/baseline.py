@@ -7,7 +7,7 @@ from services.synthesizer.engines.llm import LlmSynthesis
 from services.synthesizer.gate.context import GateContext
 from services.synthesizer.rules.selection import outline
 from services.synthesizer.rules.writing import OutlineTask, SectionTask, WritingBrief
-from shared.contracts.report import Statement
+from shared.contracts.report import Draft, Statement
 from shared.ports.cpu import Cpu
 from shared.ports.model import Model
 
@@ -25,6 +25,10 @@ class BaselineSynthesis:
     def write(self, task: SectionTask, brief: WritingBrief) -> Writing:
         """Have the whole written in one call."""
         return self._engine.write(task, brief)
+
+    def instead(self, task: SectionTask, brief: WritingBrief, refused: int) -> tuple[Draft, ...]:
+        """Tell the section in the words of its passages, as the engine `llm` does."""
+        return self._engine.instead(task, brief, refused)
 
     def verify(self, statements: Sequence[Statement], context: GateContext, *, last_try: bool) -> Verification:
         """Judge the statements as those of the engine `llm` are."""

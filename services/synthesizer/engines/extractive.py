@@ -16,7 +16,7 @@ from services.synthesizer.rules.writing import (
     answer_draft,
     verbatim_drafts,
 )
-from shared.contracts.report import Statement
+from shared.contracts.report import Draft, Statement
 from shared.ports.cpu import Cpu, CpuLimits
 
 VERIFY_LIMITS = CpuLimits(wall_s=90, cpu_s=60, memory_bytes=2_000_000_000)
@@ -44,6 +44,11 @@ class ExtractiveSynthesis:
     def write(self, task: SectionTask, _: WritingBrief) -> Writing:
         """Draft the sentences of the section's evidence, word for word."""
         return Writing(answer_draft(task) if task.section_id == SUMMARY else verbatim_drafts(task))
+
+    def instead(self, task: SectionTask, brief: WritingBrief, refused: int) -> tuple[Draft, ...]:
+        """Say nothing: every sentence of the evidence was drafted."""
+        del task, brief, refused
+        return ()
 
     def verify(self, statements: Sequence[Statement], context: GateContext, *, last_try: bool) -> Verification:
         """Judge the statements in a limited subprocess; ``last_try`` makes no difference to a rule."""

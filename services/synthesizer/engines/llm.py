@@ -44,7 +44,13 @@ class LlmSynthesis:
         try:
             return replace(self._written(task, brief), cut=fit.cut)
         except InvalidAnswer as error:
-            return Writing(_in_the_cards_words(task, brief), fit.cut, unwritten=error.detail)
+            return Writing(self.instead(task, brief, 0), fit.cut, unwritten=error.detail)
+
+    def instead(self, task: SectionTask, brief: WritingBrief, refused: int) -> tuple[Draft, ...]:
+        """Tell a section in its cards' words; a summary is made of the findings, and an earlier round stands."""
+        if task.section_id == SUMMARY or task.round:
+            return ()
+        return verbatim_drafts(task, refused)[: STATEMENTS_PER_SECTION[brief.depth]]
 
     def _written(self, task: SectionTask, brief: WritingBrief) -> Writing:
         if task.section_id == SUMMARY:
@@ -76,13 +82,6 @@ class LlmSynthesis:
         )
         told = writing.write_input(writing.SUMMARY_INSTRUCTIONS, data, task.evidence, brief.sources)
         return self._model.ask(_writing(writing.SUMMARY_INSTRUCTIONS, told, writing.SummaryText)).value
-
-
-def _in_the_cards_words(task: SectionTask, brief: WritingBrief) -> tuple[Draft, ...]:
-    """Return a section's sentences word for word; a summary is made of the findings, and an earlier round stands."""
-    if task.section_id == SUMMARY or task.round:
-        return ()
-    return verbatim_drafts(task)[: STATEMENTS_PER_SECTION[brief.depth]]
 
 
 def _section_data(task: SectionTask, brief: WritingBrief) -> writing.WriteData:

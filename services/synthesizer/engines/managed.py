@@ -9,7 +9,7 @@ from services.synthesizer.gate.context import GateContext
 from services.synthesizer.rules.selection import section_questions
 from services.synthesizer.rules.told import told_drafts
 from services.synthesizer.rules.writing import OutlineTask, SectionTask, WritingBrief
-from shared.contracts.report import Statement
+from shared.contracts.report import Draft, Statement
 from shared.domain.errors import Permanent
 from shared.domain.phases import Phase
 from shared.ports.cpu import Cpu
@@ -32,6 +32,11 @@ class ManagedSynthesis:
     def write(self, task: SectionTask, brief: WritingBrief) -> Writing:
         """Take over the sentences about the section's questions."""
         return Writing(told_drafts(task, brief.told, section_questions(brief.plan)[task.section_id]))
+
+    def instead(self, task: SectionTask, brief: WritingBrief, refused: int) -> tuple[Draft, ...]:
+        """Say nothing: what is not the provider's is no part of its report."""
+        del task, brief, refused
+        return ()
 
     def verify(self, statements: Sequence[Statement], context: GateContext, *, last_try: bool) -> Verification:
         """Judge by program, and what that leaves open by the model; without one by how words align."""

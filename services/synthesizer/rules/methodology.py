@@ -84,7 +84,7 @@ def _sentences(course: Course, summary: VerificationSummary) -> Iterator[str]:
         yield _ENGINES[course.engine]
     if course.unwritten:
         yield (
-            f"For {counted(course.unwritten, 'part')} of the report the model gave nothing that could be used; "
+            f"For {counted(course.unwritten, 'part')} of the report nothing that the model wrote could be used; "
             "the sentences of the sources stand there, word for word."
         )
     dropped = f"{summary.dropped:,} did not and {'was' if summary.dropped == 1 else 'were'} left out"

@@ -72,10 +72,11 @@ def statement_id(run_id: str, epoch: int, section_id: str, ordinal: int) -> str:
     return digest_id("stm", run_id, str(epoch), section_id, str(ordinal))
 
 
-def verbatim_drafts(task: SectionTask) -> tuple[Draft, ...]:
+def verbatim_drafts(task: SectionTask, after: int = 0) -> tuple[Draft, ...]:
     """Return one draft for each different sentence of the evidence; its blocks follow the sources.
 
-    A sentence that another piece of evidence holds too is drafted once and cites both.
+    A sentence that another piece of evidence holds too is drafted once and cites both. The places of ``after`` drafts
+    before them are taken.
     """
     texts: dict[str, str] = {}
     cited: dict[str, list[Evidence]] = {}
@@ -97,7 +98,7 @@ def verbatim_drafts(task: SectionTask) -> tuple[Draft, ...]:
                 evidence_ids=tuple(dict.fromkeys(e.evidence_id for e in cited[key])),
             ),
         )
-        for ordinal, (key, block) in enumerate(zip(cited, blocks, strict=True))
+        for ordinal, (key, block) in enumerate(zip(cited, blocks, strict=True), start=after)
     )
 
 
