@@ -68,7 +68,7 @@ def test_a_writer_that_wants_more_gets_its_searches(make_llm_stack: MakeStack, p
 def test_a_writer_that_makes_everything_up_does_not_empty_the_report(
     make_llm_stack: MakeStack, provider: ModelServer
 ) -> None:
-    """Its sentences are refused, its summary has no form: the sources' own words stand there, and the report says so."""
+    """Its sentences are refused, its summary has no form: the sources' words stand there, and the report says so."""
     made_up = {"blocks": [{"sentences": [{"text": "It was 77 metres deep in 1877.", "cards": [1]}]}]}
     provider.given = json.dumps(made_up)
     with make_llm_stack("scripted", LEADLINE_MODEL_WRITER="fake-given") as stack:
