@@ -182,7 +182,8 @@ def end_process(pid: int, steps: Steps) -> bool:
 def free_port(host: str = LOOPBACK) -> int:
     """Return a port that nobody listened on at this address a moment ago.
 
-    It is drawn from those that systems give to no outgoing connection, which would take it while its server restarts.
+    It is drawn from those that Linux, unless told otherwise, gives to no outgoing connection: one of these could take
+    it while its server restarts.
     """
     for port in random.SystemRandom().sample(SERVER_PORTS, PORTS_TRIED):
         if port_is_free(port, host):

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 
 from services.synthesizer.engines import SynthesisEngine, engine_of
-from services.synthesizer.engines.answers import Verification
+from services.synthesizer.engines.answers import Verification, Writing
 from services.synthesizer.gate.context import GateContext, gate_context
 from services.synthesizer.gate.exists import check_exists, sound_snapshots
 from services.synthesizer.gate.judge import unverified
@@ -96,9 +96,8 @@ def write_section(deps: Deps, lease: Lease) -> Outcome:
     written = _engine(deps, lease, facts).write(task, _brief(deps, lease, facts))
     queries = deps.materials.queries(lease.run_id)
     asked = allowed(written.wanted, queries, facts.request.source_policy.endpoints)
-    quoted = f" In the words of its sources: {written.unwritten}" if written.unwritten else ""
     return Outcome(
-        summary=f"Drafted {counted(len(written.drafts), 'sentence')} for section {task.section_id}.{quoted}",
+        summary=f"Drafted {counted(len(written.drafts), 'sentence')} for section {task.section_id}{_why(written)}.",
         result={
             "drafts": len(written.drafts),
             "cut": list(written.cut),
@@ -107,6 +106,13 @@ def write_section(deps: Deps, lease: Lease) -> Outcome:
         },
         drafts=written.drafts,
     )
+
+
+def _why(written: Writing) -> str:
+    """Return why sentences are drafted that nobody wrote, as the end of a sentence."""
+    if written.unwritten is None or not written.drafts:
+        return ""
+    return f" in its sources' words, since the model's answer cannot be used ({written.unwritten.rstrip('.')})"
 
 
 def _section(deps: Deps, lease: Lease) -> SectionTask:
@@ -119,35 +125,45 @@ def _section(deps: Deps, lease: Lease) -> SectionTask:
 
 
 def verify(deps: Deps, lease: Lease) -> Outcome:
-    """Put the drafted statements of one section through the gate; if none stands, what may be said instead."""
+    """Put the drafted statements of one section through the gate; if none passes, what may be said instead."""
     facts = deps.materials.facts(lease.run_id)
-    task = _section(deps, lease)
-    drafts = deps.materials.drafts(lease.run_id, task.section_id)
-    statements = tuple(d.statement for d in drafts if d.ordinal // ROUND_PLACES == task.round)
-    judged = _judged(deps, lease, facts, statements) if statements else Verification(())
-    rows, instead = judged.rows, _instead(deps, lease, facts, task, judged)
-    if instead:
-        rows = (*rows, *_judged(deps, lease, facts, [d.statement for d in instead]).rows)
-    emitted = sum(row.emitted for row in rows)
-    quoted = " Nothing of what was drafted stood; the words of its sources took its place." if instead else ""
+    number = int(lease.inputs.get("round", 0))
+    drafts = deps.materials.drafts(lease.run_id, str(lease.inputs["section_id"]))
+    statements = tuple(d.statement for d in drafts if d.ordinal // ROUND_PLACES == number)
+    first = _judged(deps, lease, facts, statements) if statements else Verification(())
+    instead = () if any(row.emitted for row in first.rows) else _instead(deps, lease, facts, statements)
+    second = _judged(deps, lease, facts, [d.statement for d in instead]) if instead else Verification(())
+    rows = (*first.rows, *second.rows)
+    emitted, why = sum(row.emitted for row in rows), _unwritten(first, second)
+    quoted = f", in the sources' words, since of what was written {why}" if why else ""
     return Outcome(
-        summary=f"Checked {counted(len(rows), 'sentence')}: {emitted} supported.{quoted}",
+        summary=f"Checked {counted(len(rows), 'sentence')}: {emitted} supported{quoted}.",
         result={
             "statements": len(rows),
             "emitted": emitted,
-            "stopped": judged.stopped,
-            "unwritten": "nothing of it passed the check" if instead else None,
+            "stopped": first.stopped or second.stopped,
+            "unwritten": why,
         },
         drafts=instead,
         verdicts=rows,
     )
 
 
-def _instead(deps: Deps, lease: Lease, facts: RunFacts, task: SectionTask, judged: Verification) -> tuple[Draft, ...]:
-    """Return what is said where a section was drafted and nothing of it passed."""
-    if not judged.rows or any(row.emitted for row in judged.rows):
+def _instead(deps: Deps, lease: Lease, facts: RunFacts, refused: Sequence[Statement]) -> tuple[Draft, ...]:
+    """Return what may be said of a section of which nothing passed, but for what was said already."""
+    if not refused:
         return ()
-    return _engine(deps, lease, facts).instead(task, _brief(deps, lease, facts), len(judged.rows))
+    told = _engine(deps, lease, facts).instead(_section(deps, lease), _brief(deps, lease, facts), len(refused))
+    known = {statement.text for statement in refused}
+    return tuple(draft for draft in told if draft.statement.text not in known)
+
+
+def _unwritten(first: Verification, second: Verification) -> str | None:
+    """Return what became of a section's first drafts where only others of it passed."""
+    if not any(row.emitted for row in second.rows):
+        return None
+    unchecked = all(row.verdict == "unverified" for row in first.rows)
+    return "nothing could be checked" if unchecked else "nothing passed the check"
 
 
 def assemble(deps: Deps, lease: Lease) -> Outcome:
@@ -258,6 +274,7 @@ def _material(deps: Deps, lease: Lease, facts: RunFacts, context: GateContext) -
     sound = sound_snapshots(context, context.evidence)
     cut_short = lease.inputs["terminal_status"] != "completed"
     view = materials.view(lease.run_id)
+    written = view.of_kind(StepKind.WRITE_SECTION, StepKind.VERIFY)
     return Material(
         run_id=lease.run_id,
         question=request.objective,
@@ -276,7 +293,7 @@ def _material(deps: Deps, lease: Lease, facts: RunFacts, context: GateContext) -
         contradictions=materials.contradictions(lease.run_id),
         searches=len(materials.queries(lease.run_id)),
         usage=asdict(view.usage),
-        unwritten=sum(bool(s.result.get("unwritten")) for s in view.of_kind(StepKind.WRITE_SECTION, StepKind.VERIFY)),
+        unwritten=frozenset(s.subject for s in written if s.result.get("unwritten")),
         told=_told(deps, facts),
     )
 

@@ -7,9 +7,13 @@ from typing import Any
 import pytest
 
 from services.synthesizer import handlers
+from services.synthesizer.engines.baseline import BaselineSynthesis
+from services.synthesizer.engines.extractive import ExtractiveSynthesis
 from services.synthesizer.engines.llm import LlmSynthesis
+from services.synthesizer.engines.managed import ManagedSynthesis
 from services.synthesizer.gate.again import judge_again
 from services.synthesizer.gate.context import GateContext, gate_context
+from services.synthesizer.gate.judge import judge_all
 from services.synthesizer.prompts.cards import card
 from services.synthesizer.prompts.shorten import Shortening
 from services.synthesizer.prompts.verify import Verdicts
@@ -19,13 +23,14 @@ from services.synthesizer.rules.citing import statements_of
 from services.synthesizer.rules.methodology import counted
 from services.synthesizer.rules.prose import SUMMARY, section_drafts, summary_drafts
 from services.synthesizer.rules.verdicts import BATCH
-from services.synthesizer.rules.writing import SectionTask, WritingBrief
+from services.synthesizer.rules.writing import ROUND_PLACES, SectionTask, WritingBrief
 from services.synthesizer.verify import verify_bundle
 from shared.contracts.report import Derived, Statement
 from shared.domain.budget import Depth
 from shared.domain.errors import BudgetExhausted, InvalidAnswer, Permanent, RateLimited, Transient
 from shared.domain.phases import Phase
 from shared.domain.states import StepKind
+from shared.ports.cpu import CpuLimitExceeded
 from tests.factories.research import (
     RUN_ID,
     make_document,
@@ -113,7 +118,7 @@ def test_an_old_verdict_does_not_bring_it_into_the_report_either() -> None:
     stands = {"st_2": REWORDED, "st_5": turned}
     kept, refused = judge_again((right, wrong), stands, context(), align=False)
     assert kept == right
-    assert (refused.verdict, refused.emitted) == ("unsupported", False)
+    assert (refused.verdict, refused.emitted, refused.checks["support"]) == ("unsupported", False, "fail")
     assert refused.reasons == ("one of them denies what the other says",)
 
 
@@ -260,10 +265,15 @@ def test_what_a_writer_cannot_write_is_told_in_the_cards_words(name: str) -> Non
     assert [d.statement.text for d in written.drafts] == ([] if name == SUMMARY else [c.excerpt for c in CARDS])
 
 
-def test_a_later_round_that_cannot_be_written_leaves_the_section_as_it_was() -> None:
-    """Its cards would be told beside what the first round made of them."""
+def test_a_later_round_that_cannot_be_written_adds_its_cards_words() -> None:
+    """Its cards are new ones; they are placed after everything that the first round can hold."""
     model = ToldModel(lambda _: InvalidAnswer("The answer was cut off."))
-    assert LlmSynthesis(InlineCpu(), model).write(replace(TASK, round=1), BRIEF).drafts == ()
+    drafts = LlmSynthesis(InlineCpu(), model).write(replace(TASK, round=1), BRIEF).drafts
+    assert [d.statement.text for d in drafts] == [c.excerpt for c in CARDS]
+    assert [d.ordinal for d in drafts] == [ROUND_PLACES, ROUND_PLACES + 1, ROUND_PLACES + 2]
+    assert {d.block for d in drafts} == {ROUND_PLACES}
+    first = LlmSynthesis(InlineCpu(), model).write(TASK, BRIEF).drafts
+    assert not {d.statement.id for d in first} & {d.statement.id for d in drafts}
 
 
 @pytest.mark.parametrize("error", [BudgetExhausted("model_calls", 3), Permanent("model:key", "No.")])
@@ -286,8 +296,8 @@ def test_a_report_says_where_the_model_could_not_write() -> None:
     [report] = run.reports
     assert report.verification.emitted > 0
     assert report.short_answer is not None
-    parts = len(run.results["outline"]["sections"])
-    assert any(f"For {counted(parts, 'part')} of the report nothing that" in told for told in report.methodology)
+    sections = len(set(run.results["outline"]["sections"]) - {SUMMARY})
+    assert any(f"In {counted(sections, 'section')} sentences of" in told for told in report.methodology)
     checked = verify_bundle(run.files["bundle"].data)
     assert checked.ok, checked.faults
 
@@ -311,9 +321,82 @@ def test_a_section_of_which_nothing_stands_is_told_in_the_cards_words() -> None:
     assert all(any(s.text in known[i] for i in s.evidence_ids) for s in told)
     refused = [row for row in run.judged.values() if not row.emitted]
     assert {row.text for row in refused} == {"It was 77 metres deep."}
-    assert any("of the report nothing that" in told for told in report.methodology)
+    assert any("sentences of the sources stand word for word" in told for told in report.methodology)
     checked = verify_bundle(run.files["bundle"].data)
     assert checked.ok, checked.faults
+
+
+def test_a_summary_that_cannot_be_written_is_not_told_as_a_section() -> None:
+    """The sections are the model's own text, so the report does not say that sources stand in for it."""
+    rules = RuleModel()
+
+    def tell(asked: Any) -> Any:
+        return InvalidAnswer("Nonsense.") if asked.output is SummaryText else rules.ask(asked).value
+
+    run, deps = harbour_run()
+    run.engine = "llm"
+    synthesize(run, replace(deps, model_of=lambda _: ToldModel(tell)))
+    [report] = run.reports
+    assert report.short_answer is not None
+    assert not any("word for word" in told for told in report.methodology)
+
+
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [(BudgetExhausted("verification_calls", 3), "could be checked"), (InvalidAnswer("Nonsense."), "could be checked")],
+)
+def test_what_nobody_could_check_is_not_called_refused(error: Exception, why: str) -> None:
+    """The words of the sources need no model to pass; the step says what became of the others."""
+    run, deps = harbour_run()
+    run.engine = "llm"
+    rules = RuleModel()
+
+    def tell(asked: Any) -> Any:
+        if asked.output is SectionText:
+            return {"blocks": [{"sentences": [{"text": "It is said that the lock was dredged.", "cards": [1]}]}]}
+        return error if asked.phase is Phase.VERIFIER else rules.ask(asked).value
+
+    synthesize(run, replace(deps, model_of=lambda _: ToldModel(tell)))
+    assert run.results["verify:s1"]["unwritten"] == f"nothing {why}"
+    assert run.results["verify:s1"]["emitted"] > 0
+    stopped = "budget:verification_calls" if isinstance(error, BudgetExhausted) else None
+    assert run.results["verify:s1"]["stopped"] == stopped
+
+
+def test_the_cards_words_are_not_drafted_twice() -> None:
+    """Where neither the writer's answer can be used nor the check be done, they are counted once and not told."""
+
+    class NoTime(InlineCpu):
+        def run(self, work: Any, *given: Any, limits: Any) -> Any:
+            if work is judge_all:
+                raise CpuLimitExceeded("wall")
+            return super().run(work, *given, limits=limits)
+
+    rules = RuleModel()
+
+    def tell(asked: Any) -> Any:
+        return InvalidAnswer("Nonsense.") if asked.phase is Phase.WRITER else rules.ask(asked).value
+
+    run, deps = harbour_run()
+    run.engine = "llm"
+    synthesize(run, replace(deps, cpu=NoTime(), model_of=lambda _: ToldModel(tell)))
+    [report] = run.reports
+    texts = [(d.section_id, d.statement.text) for d in run.drafted.values()]
+    assert len(texts) == len(set(texts))
+    assert (report.verification.emitted, run.results["verify:s1"]["unwritten"]) == (0, None)
+    assert not any("word for word" in told for told in report.methodology)
+
+
+@pytest.mark.parametrize("engine", [ExtractiveSynthesis(InlineCpu()), ManagedSynthesis(InlineCpu(), RuleModel())])
+def test_engines_that_say_nothing_of_their_own_say_nothing_instead(engine: Any) -> None:
+    """Every sentence of the evidence was drafted already, or only a provider's are wanted."""
+    assert engine.instead(TASK, BRIEF, 3) == ()
+
+
+def test_the_baseline_tells_its_cards_words_too() -> None:
+    """After the drafts that were refused."""
+    told = BaselineSynthesis(InlineCpu(), RuleModel()).instead(TASK, BRIEF, 2)
+    assert [d.ordinal for d in told] == [2, 3, 4]
 
 
 def section(*sentences: dict[str, Any], form: str = "paragraph") -> SectionText:

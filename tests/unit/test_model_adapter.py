@@ -1,5 +1,6 @@
 """The adapters of all providers against one on loopback that speaks their formats, in every mode that it knows."""
 
+import json
 import threading
 import time
 from collections.abc import Iterator
@@ -8,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from services.planner.prompts.plan import PlanProposal
+from services.synthesizer.prompts.write import SectionText
 from shared.adapters.model.endpoint import Endpoint
 from shared.adapters.model.openai_compatible import openai_compatible
 from shared.adapters.model.structured import Names, StructuredModel
@@ -190,6 +192,25 @@ def test_an_endpoint_without_schemas_is_asked_in_the_prompt(provider: ModelServe
     said = [wire_of(PATHS[wired.name]).read(PATHS[wired.name], c.body) for c in provider.calls]
     assert [s.form for s in said] == [FORMS[wired.name], "prompt", "prompt"]
     assert said[1].system.startswith(REQUEST.instructions)
+
+
+def test_one_schema_that_is_refused_says_nothing_of_others(provider: ModelServer, wired: Wired) -> None:
+    """A provider may find one schema too large and take the next."""
+    name = f"{wired.prefix}scripted"
+    model = StructuredModel(wired.adapter, Names(dict.fromkeys(Phase, name), {(name, "SectionText")}))
+    assert model.ask(REQUEST).value.questions
+    model.ask(replace(REQUEST, output=SectionText))
+    said = [wire_of(PATHS[wired.name]).read(PATHS[wired.name], c.body) for c in provider.calls]
+    assert [s.form for s in said] == [FORMS[wired.name], "prompt"]
+
+
+def test_lists_end_in_the_schema_where_a_provider_can_bear_it(provider: ModelServer, wired: Wired) -> None:
+    """Gemini refuses schemas whose nested lists have limits; Anthropic's structured output has them in words."""
+    StructuredModel(wired.adapter, Names(dict.fromkeys(Phase, f"{wired.prefix}scripted"), set())).ask(
+        replace(REQUEST, output=SectionText)
+    )
+    told = json.dumps(provider.calls[0].body)
+    assert ('"maxItems": 6' in told) is (wired.name not in ("google", "anthropic-schema"))
 
 
 @pytest.mark.parametrize("mode", ["slow", "loris"])

@@ -19,6 +19,12 @@ def channel_of(kind: type[Any], connection: Any) -> Any:
     return channel
 
 
+@pytest.mark.parametrize("broker", ["redis://127.0.0.1:1/0", "amqp://127.0.0.1:1/"])
+def test_no_thread_changes_the_prefetch_count(broker: str) -> None:
+    """Celery would after a lost connection, from each thread that ends a task; on AMQP the consumer then stops."""
+    assert build_app("test", broker).conf.worker_enable_prefetch_count_reduction is False
+
+
 def test_redis_brokers_get_the_mended_transport() -> None:
     """The scheme of the URL leads to it, and the connection still calls itself by that scheme."""
     app = build_app("test", "redis://127.0.0.1:1/0")

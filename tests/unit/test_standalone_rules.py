@@ -226,3 +226,11 @@ def test_progress_is_a_line_now_and_then_elsewhere() -> None:
     for done in range(25):
         progress.count("packages", done, 25)
     assert stream.getvalue().splitlines() == [f"leadline: packages: {n} of 25" for n in (0, 10, 20)]
+
+
+def test_servers_listen_where_no_outgoing_connection_comes_from() -> None:
+    """A port that is kept over a restart must not be lent to a client in between."""
+    ports = {system.free_port() for _ in range(20)}
+    assert ports <= set(system.SERVER_PORTS)
+    assert len(ports) > 1
+    assert all(system.port_is_free(port) for port in ports)

@@ -29,9 +29,9 @@ class SynthesisEngine(Protocol):
         ...
 
     def instead(self, task: SectionTask, brief: WritingBrief, refused: int) -> tuple[Draft, ...]:
-        """Return what to say where all ``refused`` drafts of a section were; nothing where others would fare no better.
+        """Return other drafts for a section of which the gate let nothing pass, placed after the ``refused`` ones.
 
-        Their places are taken.
+        There are none where the engine has nothing else to say.
         """
         ...
 

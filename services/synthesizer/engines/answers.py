@@ -10,7 +10,8 @@ from shared.contracts.report import Draft, VerdictRow
 class Writing:
     """The drafted statements of a section, and the evidence that its writer had no room for.
 
-    ``unwritten`` says why what the writer gave could not be used; the drafts are then the passages' own sentences.
+    ``unwritten`` says why the writer's answer could not be used; drafts that there are all the same are the passages'
+    own sentences.
     """
 
     drafts: tuple[Draft, ...]

@@ -37,7 +37,7 @@ class LlmSynthesis:
     def write(self, task: SectionTask, brief: WritingBrief) -> Writing:
         """Have the sentences of a section written from its cards, as many as there is room for.
 
-        Where nothing usable comes back, the section is told in the cards' own words.
+        Where what comes back cannot be used, the section is told in the cards' own words.
         """
         fit = fitted(task.evidence, brief.sources)
         task = replace(task, evidence=fit.evidence)
@@ -47,8 +47,8 @@ class LlmSynthesis:
             return Writing(self.instead(task, brief, 0), fit.cut, unwritten=error.detail)
 
     def instead(self, task: SectionTask, brief: WritingBrief, refused: int) -> tuple[Draft, ...]:
-        """Tell a section in its cards' words; a summary is made of the findings, and an earlier round stands."""
-        if task.section_id == SUMMARY or task.round:
+        """Tell a section in its cards' own words; a summary is made of the findings anyway."""
+        if task.section_id == SUMMARY:
             return ()
         return verbatim_drafts(task, refused)[: STATEMENTS_PER_SECTION[brief.depth]]
 

@@ -51,24 +51,27 @@ def _mechanical(
     refused = next(_refusals(statement, stands, context, sound), None)
     if refused is None:
         return row
-    verdict: Verdict = "unresolvable" if refused.outcome == "unresolvable" else "unsupported"
-    return row.model_copy(update={"verdict": verdict, "emitted": False, "reasons": refused.reasons})
+    name, check = refused
+    verdict: Verdict = "unresolvable" if check.outcome == "unresolvable" else "unsupported"
+    checks = {**row.checks, name: check.outcome}
+    return row.model_copy(update={"verdict": verdict, "emitted": False, "reasons": check.reasons, "checks": checks})
 
 
 def _refusals(
     statement: Statement, stands: Mapping[str, Statement], context: GateContext, sound: frozenset[str]
-) -> Iterator[Check]:
+) -> Iterator[tuple[str, Check]]:
+    """Yield the checks that refuse a statement, each with the name that it has in a verdict."""
     rests_on = (stands[i] for i in statement.statement_ids) if is_analysis(statement) else (statement,)
     cited = tuple(dict.fromkeys(i for s in (*rests_on, statement) for i in s.evidence_ids))
     exists = check_exists(cited, context, sound)
     if not exists.passed:
-        yield exists
+        yield "exists", exists
         return
     excerpts = {i: context.evidence[i].excerpt for i in cited}
     numbers = check_numbers(statement, excerpts)
     if not numbers.passed:
-        yield numbers
+        yield "numbers", numbers
     if statement.derived is None and not is_analysis(statement):
         turned = check_turns(statement.text, excerpts.values())
         if not turned.passed:
-            yield turned
+            yield "support", turned

@@ -66,8 +66,8 @@ class Material:
     usage: Mapping[str, Any]
     told: ToldReport | None = None
     """The report of a provider's job, where one has done the research."""
-    unwritten: int = 0
-    """Parts that the model could not write."""
+    unwritten: frozenset[str] = frozenset()
+    """Sections where sentences of the sources were drafted in place of what the model wrote."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ def assemble(material: Material) -> Assembled:
         sections=tuple(_sections(material.plan, emitted, evidence)),
         contradictions=tuple(_conflict(c) for c in contradictions),
         gaps=tuple(_gaps(material, findings, evidence)),
-        methodology=methodology(_course(material), summary),
+        methodology=methodology(_course(material, emitted), summary),
         citations=(),
         verification=summary,
         usage=dict(material.usage),
@@ -249,7 +249,7 @@ def _gaps(material: Material, findings: Sequence[Statement], evidence: Mapping[s
         yield Gap(question_id=None, description=f"Not read: {address}: the run's rules do not allow this address.")
 
 
-def _course(material: Material) -> Course:
+def _course(material: Material, emitted: Sequence[Draft]) -> Course:
     read = [s for s in material.sources if s.status in _READ]
     return Course(
         engine=material.engine,
@@ -265,7 +265,7 @@ def _course(material: Material) -> Course:
         stop_reason=material.stop_reason,
         told=len(material.told.sentences) if material.told else None,
         omitted=material.told.omitted if material.told else 0,
-        unwritten=material.unwritten,
+        unwritten=len(material.unwritten & {draft.section_id for draft in emitted}),
         verifier=" or ".join(verifiers(material.verdicts)) or f"{VERIFIER} {VERIFIER_VERSION}",
     )
 

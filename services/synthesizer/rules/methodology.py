@@ -58,7 +58,7 @@ class Course:
     omitted: int = 0
     """What of that report was not taken up: rows of tables and what is past the limits."""
     unwritten: int = 0
-    """Parts, sections or the summary, that the model could not write."""
+    """Sections in which sentences of the sources stand in place of what the model wrote."""
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:
@@ -84,8 +84,8 @@ def _sentences(course: Course, summary: VerificationSummary) -> Iterator[str]:
         yield _ENGINES[course.engine]
     if course.unwritten:
         yield (
-            f"For {counted(course.unwritten, 'part')} of the report nothing that the model wrote could be used; "
-            "the sentences of the sources stand there, word for word."
+            f"In {counted(course.unwritten, 'section')} sentences of the sources stand word for word, because nothing "
+            "that the model wrote there could be used or checked."
         )
     dropped = f"{summary.dropped:,} did not and {'was' if summary.dropped == 1 else 'were'} left out"
     yield (

@@ -75,8 +75,8 @@ def statement_id(run_id: str, epoch: int, section_id: str, ordinal: int) -> str:
 def verbatim_drafts(task: SectionTask, after: int = 0) -> tuple[Draft, ...]:
     """Return one draft for each different sentence of the evidence; its blocks follow the sources.
 
-    A sentence that another piece of evidence holds too is drafted once and cites both. The places of ``after`` drafts
-    before them are taken.
+    A sentence that another piece of evidence holds too is drafted once and cites both. They are placed after the first
+    ``after`` drafts of the section's round.
     """
     texts: dict[str, str] = {}
     cited: dict[str, list[Evidence]] = {}
@@ -90,7 +90,7 @@ def verbatim_drafts(task: SectionTask, after: int = 0) -> tuple[Draft, ...]:
         Draft(
             section_id=task.section_id,
             ordinal=ordinal,
-            block=block,
+            block=task.first_ordinal + block,
             statement=Statement(
                 id=statement_id(task.run_id, task.epoch, task.section_id, ordinal),
                 kind="finding",
@@ -98,7 +98,7 @@ def verbatim_drafts(task: SectionTask, after: int = 0) -> tuple[Draft, ...]:
                 evidence_ids=tuple(dict.fromkeys(e.evidence_id for e in cited[key])),
             ),
         )
-        for ordinal, (key, block) in enumerate(zip(cited, blocks, strict=True), start=after)
+        for ordinal, (key, block) in enumerate(zip(cited, blocks, strict=True), start=task.first_ordinal + after)
     )
 
 

@@ -14,7 +14,8 @@ from shared.adapters.model.through_pydantic import Speaker, ThroughPydantic
 
 def google(endpoint: Endpoint) -> ThroughPydantic:
     """Return the adapter for the Gemini API, or for one that copies it."""
-    return ThroughPydantic(endpoint, Speaker(_connect, ModelSettings(thinking=False)))
+    # Limits of nested lists multiply, and past a number of states that it does not tell, Gemini refuses the schema.
+    return ThroughPydantic(endpoint, Speaker(_connect, ModelSettings(thinking=False), ends_lists=False))
 
 
 def _connect(endpoint: Endpoint, http: httpx2.AsyncClient) -> Callable[[str], Model]:

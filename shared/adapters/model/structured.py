@@ -21,10 +21,10 @@ SHORTEST_REPAIR_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The model of each phase, and those models whose endpoint was found to take no JSON schema."""
+    """The model of each phase, and models with the names of those schemas that their endpoint was found to refuse."""
 
     by_phase: Mapping[Phase, str]
-    without_schema: set[str]
+    without_schema: set[tuple[str, str]]
 
 
 class StructuredModel:
@@ -75,7 +75,7 @@ class StructuredModel:
             max_output_tokens=request.max_output_tokens,
             deadline_s=request.deadline_s,
         )
-        return in_prompt(call) if model in self._names.without_schema else call
+        return in_prompt(call) if (model, call.schema_name) in self._names.without_schema else call
 
     def _complete(self, call: Call) -> tuple[Call, Reply]:
         """Make the call; where the endpoint refuses a schema, put the schema into the instructions instead."""
@@ -86,7 +86,7 @@ class StructuredModel:
                 raise
         plain = in_prompt(call)
         reply = self._completions.complete(plain)
-        self._names.without_schema.add(call.model)
+        self._names.without_schema.add((call.model, call.schema_name))
         return plain, reply
 
 

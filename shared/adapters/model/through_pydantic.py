@@ -2,9 +2,9 @@
 
 import contextlib
 import json
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 import httpx2
 from pydantic_ai.direct import model_request
@@ -29,6 +29,8 @@ CLOSE_S = 2.0
 ANSWER_TOOL = "answer"
 """What the tool is called through which a model without structured output gives its answer."""
 
+LONGEST_LIST = "maxItems"
+
 _SHAPE_ERRORS = (AttributeError, TypeError, LookupError, ValueError, AssertionError)
 """What a client raises over a JSON body of another shape than it trusts every endpoint to send."""
 
@@ -44,6 +46,8 @@ class Speaker:
 
     connect: Callable[[Endpoint, httpx2.AsyncClient], Callable[[str], Model]]
     settings: ModelSettings = field(default_factory=ModelSettings)
+    ends_lists: bool = True
+    """Whether its schemas may say how long a list is at most."""
 
 
 class ThroughPydantic:
@@ -85,7 +89,7 @@ class ThroughPydantic:
             model,
             [_message(m, _instructions(call)) for m in call.messages if m.role != "system"],
             model_settings=settings,
-            model_request_parameters=_parameters(call, form),
+            model_request_parameters=_parameters(call if self._speaker.ends_lists else _without_ends(call), form),
         )
         return _reply(response, call)
 
@@ -104,6 +108,17 @@ def form_of(call: Call, model: Model) -> Form:
     if call.schema is None:
         return "text"
     return "native" if model.profile.get("supports_json_schema_output", False) else "tool"
+
+
+def _without_ends(call: Call) -> Call:
+    """Return the call with lists of any length in its schema."""
+    return call if call.schema is None else replace(call, schema=_endless(call.schema))
+
+
+def _endless(schema: Any) -> Any:
+    if isinstance(schema, Mapping):
+        return {key: _endless(value) for key, value in schema.items() if key != LONGEST_LIST}
+    return [_endless(item) for item in schema] if isinstance(schema, list) else schema
 
 
 def _instructions(call: Call) -> str:
