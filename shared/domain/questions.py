@@ -4,6 +4,7 @@ Rules of English grammar on the surface; a question in another language is one p
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -38,14 +39,21 @@ class Asked:
 
 _WH = r"(?:who|whom|whose|what|which|when|where|why|how)"
 _PART = re.compile(rf"\s*(?:[;,]\s*(?:and\s+|or\s+)?|\s(?:and|or)\s+)(?={_WH}\b)", re.I)
+_SETTING = re.compile(
+    r"(?:in|at|on|of|for|from|to|by|with|within|under|over|between|besides|beside|among|during|after|before|since|until|"
+    r"according|based|given|as|except)\b",
+    re.I,
+)
+"""How a part begins that asks nothing by itself ("At the 2011 census, …")."""
+
+_ASKS = re.compile(rf"\b{_WH}\b", re.I)
 _SENTENCE = re.compile(r"(?<=[?？])\s*")
 _MEASURE_WORD = re.compile(r"\bhow\s+(\w+)\b", re.I)
 _POINTER = re.compile(r"\b(?:it|its|they|them|their|theirs|he|him|his|she|her|this|these|those|there|that)\b", re.I)
 _NAME = re.compile(r"\b(?:the\s+)?((?:[A-Z][\w'’-]*)(?:\s+(?:of\s+(?:the\s+)?)?[A-Z][\w'’-]*)*(?:\s+[a-z]{4,}\b)?)")
 _ABOUT = re.compile(r"^About (?P<context>[^:?]+): (?P<question>.+)$", re.S)
 _QUANTITY = re.compile(
-    r"^(?:\w+\s+){0,3}?how\s+(?:many|much|deep|long|wide|high|tall|far|old|big|large|fast|heavy|often|likely|thick|"
-    r"hot|cold)\b|\b(?:what|which)\b[^?]*\b(?:price|cost|fee|charge|rate|number|percentage|percent|share|amount|total|"
+    r"^(?:\w+\s+){0,3}?how\s+(?:many|much|deep|long|wide|high|tall|far|old|big|large|fast|heavy|thick|hot|cold)\b|\b(?:what|which)\b[^?]*\b(?:price|cost|fee|charge|rate|number|percentage|percent|share|amount|total|"
     r"age|depth|height|width|length|weight|speed|distance|population|area|volume|temperature|premium|budget)\b"
     r"|^what\s+do(?:es)?\b[^?]*\b(?:pay|cost|weigh|measure|charge|earn)\b",
     re.I,
@@ -93,7 +101,7 @@ def split_question(text: str) -> tuple[str, ...]:
     """
     parts: list[str] = []
     for sentence in _SENTENCE.split(text.strip()):
-        pieces = [p.strip(_EDGES) for p in _PART.split(sentence) if p.strip(_EDGES)]
+        pieces = _with_settings([p.strip(_EDGES) for p in _PART.split(sentence) if p.strip(_EDGES)])
         parts += pieces if sentence.endswith(("?", "？")) else [sentence.strip(_EDGES)] * bool(pieces)
     context = _subject(parts[0]) if parts else None
     questions = []
@@ -102,6 +110,19 @@ def split_question(text: str) -> tuple[str, ...]:
         asked = part[0].upper() + part[1:] if part else part
         questions.append(f"About {context}: {part}?" if about else f"{asked}?")
     return tuple(questions) or (text.strip(),)
+
+
+def _with_settings(pieces: Sequence[str]) -> list[str]:
+    """Put what only sets the scene before the question that it belongs to."""
+    found: list[str] = []
+    setting = ""
+    for piece in pieces:
+        if _SETTING.match(piece) and not _ASKS.search(piece):
+            setting += f"{piece}, "
+        else:
+            found.append(setting + piece)
+            setting = ""
+    return [*found, setting.strip(_EDGES)] if setting else found
 
 
 def asked(question: str) -> Asked:

@@ -19,6 +19,21 @@ def test_a_question_of_three_parts_is_split() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("At the 2011 census, what was the population?", ("At the 2011 census, what was the population?",)),
+        ("Between the Mole and the Pier, which is longer?", ("Between the Mole and the Pier, which is longer?",)),
+        ("In which year was it built, and why?", ("In which year was it built?", "Why?")),
+        ("Who was it, and on what day?", ("Who was it, and on what day?",)),
+        ("By the sea?", ("By the sea?",)),
+    ],
+)
+def test_what_sets_the_scene_is_no_question(text: str, parts: tuple[str, ...]) -> None:
+    """It belongs to the question after it."""
+    assert split_question(text) == parts
+
+
+@pytest.mark.parametrize(
     "text",
     ["How much salt, sand and gravel was moved?", "Why do boats and ships sink?", "港口疏浚了多少土方？"],
 )

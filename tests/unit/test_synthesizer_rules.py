@@ -10,7 +10,7 @@ from services.synthesizer.rules.answers import Known, answer_fit, best_finding, 
 from services.synthesizer.rules.confidence import confidence_of
 from services.synthesizer.rules.independence import changed, with_duplicates
 from services.synthesizer.rules.methodology import Course, methodology, stop_in_words
-from services.synthesizer.rules.selection import outline, published_after, section_questions, usable
+from services.synthesizer.rules.selection import outline, published_after, section_questions, shared_room, usable
 from services.synthesizer.rules.sentences import gist_of, near_identical, sentences_of
 from services.synthesizer.rules.writing import SectionTask, verbatim_drafts
 from shared.contracts.evidence import Evidence, Source
@@ -29,6 +29,7 @@ from tests.factories.research import (
     make_statement,
 )
 
+ROOM = 14
 ONE = "Two dredgers worked in the harbour and lifted 412,600 cubic metres of mud in the year 2021."
 OTHER = "The contractor built a new lock of concrete and steel, which opened to ships on 17 April 2024."
 
@@ -211,7 +212,7 @@ def test_evidence_goes_to_the_section_of_its_question_once() -> None:
         piece("ev_3", "The lock was closed for repair.", a, question_ids=("q2", "q1"), relevance_bp=5000),
         piece("ev_4", "The mole was painted green.", a, question_ids=("q2",)),
     ]
-    sections = outline(plan, pieces, {"src_a": a, "src_b": b}, Depth.QUICK)
+    sections = outline(plan, pieces, {"src_a": a, "src_b": b}, ROOM)
     assert sections == {"s1": ("ev_2", "ev_1", "ev_3"), "s2": ("ev_4",)}
 
 
@@ -227,23 +228,32 @@ def test_what_a_copy_repeats_is_not_said_twice() -> None:
         piece("ev_diff", ONE.replace("412", "413"), other, relevance_bp=4000),
     ]
     known = {s.source_id: s for s in (a, copy, other)}
-    assert outline(make_plan(), pieces, known, Depth.QUICK) == {"s1": ("ev_orig", "ev_other", "ev_diff")}
+    assert outline(make_plan(), pieces, known, ROOM) == {"s1": ("ev_orig", "ev_other", "ev_diff")}
 
 
 def test_a_copy_may_say_what_its_original_does_not() -> None:
     """Evidence of an alias is used where nothing else has its words."""
     copy = source("src_b", duplicate_of="src_a", status="duplicate")
-    assert outline(make_plan(), [piece("ev_1", ONE, copy)], {"src_b": copy}, Depth.QUICK) == {"s1": ("ev_1",)}
+    assert outline(make_plan(), [piece("ev_1", ONE, copy)], {"src_b": copy}, ROOM) == {"s1": ("ev_1",)}
 
 
-@pytest.mark.parametrize(("depth", "room"), [(Depth.QUICK, 14), (Depth.STANDARD, 18), (Depth.THOROUGH, 24)])
-def test_a_section_is_bounded_and_every_question_gets_its_turn(depth: Depth, room: int) -> None:
+@pytest.mark.parametrize(
+    ("sections", "depth", "room"),
+    [(1, Depth.QUICK, 14), (1, Depth.STANDARD, 18), (2, Depth.THOROUGH, 12), (3, Depth.STANDARD, 10)],
+)
+def test_sections_share_the_room_of_one(sections: int, depth: Depth, room: int) -> None:
+    """A report of many parts is no longer for each of them, but none goes short."""
+    assert shared_room(make_plan(*(f"Question {n}?" for n in range(sections))), depth) == room
+
+
+@pytest.mark.parametrize("room", [14, 18, 24])
+def test_a_section_is_bounded_and_every_question_gets_its_turn(room: int) -> None:
     """The best of each question come first, so that a rich question cannot push out a poor one."""
     plan = make_plan("What?", "Who?", writing_plan=(PlannedSection(id="s1", title="All", question_ids=("q1", "q2")),))
     a = source("src_a")
     rich = [piece(f"ev_{n}", f"Boat number {n} has the name of tree {n}.", a, relevance_bp=9000) for n in range(40)]
     poor = piece("ev_poor", "The master was Odile.", a, question_ids=("q2",), relevance_bp=5000)
-    (ids,) = outline(plan, [*rich, poor], {"src_a": a}, depth).values()
+    (ids,) = outline(plan, [*rich, poor], {"src_a": a}, room).values()
     assert len(ids) == room
     assert "ev_poor" in ids
 
@@ -252,7 +262,7 @@ def test_a_long_passage_is_not_shut_out() -> None:
     """A passage of more sentences than a section holds may fill it alone."""
     text = " ".join(f"Boat {n} is called after tree {n}." for n in range(12))
     a = source("src_a")
-    assert outline(make_plan(), [piece("ev_1", text, a)], {"src_a": a}, Depth.QUICK) == {"s1": ("ev_1",)}
+    assert outline(make_plan(), [piece("ev_1", text, a)], {"src_a": a}, ROOM) == {"s1": ("ev_1",)}
 
 
 def test_questions_that_no_section_names_are_answered_all_the_same() -> None:

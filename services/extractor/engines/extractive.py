@@ -1,8 +1,8 @@
 """Extraction without a model: segments ranked by how much of a question they answer, the best kept by reference.
 
 A segment's relevance is the share of the question's term weight that it holds with its surroundings (title, heading,
-the segment before it). A segment that lacks the thing asked for is no answer, nor is one that tells its reader what to
-do.
+the segment before it). A segment without a figure or a date where one is asked for is no answer, nor is one that tells
+its reader what to do.
 """
 
 from collections.abc import Iterable
@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from math import fsum
 
 from services.extractor.engines.spans import ExtractRequest, Picked
+from shared.domain.answering import answering, can_answer
 from shared.domain.evidence import RELEVANCE_BAR_BP, gives_orders
 from shared.domain.maps import nearest_heading
 from shared.domain.numbers import Quantity, quantities
@@ -21,9 +22,6 @@ from shared.ports.cpu import Cpu, CpuLimits
 
 PICKS_PER_QUESTION = 4
 """Spans of one source that are kept for one question."""
-
-FOCUS_NEEDED = 0.6
-"""Share of the weight of the thing asked for ("which barge") that the segment and its surroundings must hold."""
 
 EVERY_TERM = 2.0
 """What every term weighs beside its rarity: over a few texts about one thing, how rare a word is says little of it."""
@@ -74,7 +72,8 @@ def extract_spans(request: ExtractRequest) -> tuple[Picked, ...]:
     picked: list[Picked] = []
     for question_id, text in request.questions:
         question = asked(text)
-        answers = _best([(_answering(s, question, query, request.stats), s) for s in segments], _BAR)
+        able = [s for s in segments if can_answer(s.text, text, question)]
+        answers = _best([(_answering(s, question, query, request.stats), s) for s in able], _BAR)
         taken = {s.number for _, s in answers}
         others = [s for s in segments if s.number not in taken]
         context = _best([(_bearing(s, question, query, request.stats), s) for s in others], CONTEXT_BAR)
@@ -104,8 +103,6 @@ def _linked(segment: _Segment, question: Asked, query: frozenset[str], stats: Co
     name, lacking = query - wanted, query & wanted
     everything = segment.own | segment.around
     if not name or not lacking & segment.own or _share(name, everything, stats) < LINK_NEEDED:
-        return 0.0
-    if _share(question.focus & lacking, everything, stats) < FOCUS_NEEDED:
         return 0.0
     missing = _weight(lacking - everything, stats)
     return LINKED_FACTOR * (1 - missing / (_weight(wanted, stats) or 1.0))
@@ -147,10 +144,7 @@ def _is_sentence(text: str) -> bool:
 
 def _relevance(segment: _Segment, question: Asked, stats: CorpusStats) -> float:
     """Return the share of the question that a segment with some of its words holds with its surroundings."""
-    everything = segment.own | segment.around
-    if not question.wanted & segment.own or _share(question.focus, everything, stats) < FOCUS_NEEDED:
-        return 0.0
-    return _share(question.wanted, everything, stats)
+    return _share(question.wanted, segment.own | segment.around, stats) if question.wanted & segment.own else 0.0
 
 
 def _weight(terms: Iterable[str], stats: CorpusStats) -> float:
@@ -164,14 +158,12 @@ def _share(wanted: frozenset[str], held: frozenset[str], stats: CorpusStats) -> 
 
 def _answer_value(text: str, question: Asked) -> Quantity | None:
     """Return the figure or date that answers: in the unit that the question names, else the first."""
+    found = answering(quantities(text), question)
     if question.answer is AnswerKind.DATE:
-        dates = [q for q in quantities(text) if q.kind == "date" and q.date is not None]
+        dates = [q for q in found if q.date is not None]
         return max(dates, key=lambda q: len(q.date or ""), default=None)
-    if question.answer is not AnswerKind.QUANTITY:
-        return None
-    figures = [q for q in quantities(text) if q.kind in ("number", "percent", "money")]
-    units = [q for q in figures if q.unit and set(content_terms(q.text)) & question.wanted]
-    return next(iter(units or figures), None)
+    named = [q for q in found if q.unit and set(content_terms(q.text)) & question.wanted]
+    return next(iter(named or found), None)
 
 
 def _picked(question_id: str, question: Asked, segment: _Segment, relevance: float) -> Picked:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from services.synthesizer.engines.answers import Verification, Writing
 from services.synthesizer.engines.llm import LlmSynthesis
 from services.synthesizer.gate.context import GateContext
-from services.synthesizer.rules.selection import outline
+from services.synthesizer.rules.selection import STATEMENTS_PER_SECTION, outline
 from services.synthesizer.rules.writing import OutlineTask, SectionTask, WritingBrief
 from shared.contracts.report import Draft, Statement
 from shared.ports.cpu import Cpu
@@ -20,7 +20,7 @@ class BaselineSynthesis:
 
     def outline(self, task: OutlineTask) -> dict[str, tuple[str, ...]]:
         """Put the best evidence into the one section that there is; no summary is written by itself."""
-        return outline(task.plan, task.evidence, task.sources, task.depth)
+        return outline(task.plan, task.evidence, task.sources, STATEMENTS_PER_SECTION[task.depth])
 
     def write(self, task: SectionTask, brief: WritingBrief) -> Writing:
         """Have the whole written in one call."""

@@ -6,8 +6,8 @@ from services.synthesizer.engines.answers import Verification, Writing
 from services.synthesizer.gate.context import GateContext
 from services.synthesizer.gate.judge import judge_aligned
 from services.synthesizer.rules.answers import first_required
-from services.synthesizer.rules.chains import answering_pair, without_the_unasked
-from services.synthesizer.rules.selection import outline
+from services.synthesizer.rules.chains import answering_pair, each_where_it_serves_best, without_the_unasked
+from services.synthesizer.rules.selection import outline, shared_room
 from services.synthesizer.rules.writing import (
     SUMMARY,
     OutlineTask,
@@ -33,11 +33,13 @@ class ExtractiveSynthesis:
 
         Where the first question takes two sentences, these are a short answer of their own.
         """
+        room = shared_room(task.plan, task.depth)
         if task.stats is None:
-            return outline(task.plan, task.evidence, task.sources, task.depth)
+            return outline(task.plan, task.evidence, task.sources, room)
         evidence = without_the_unasked(task.plan, task.evidence, task.sources, task.stats)
         evidence = tuple(e.model_copy(update={"stance": "supports"}) for e in evidence)
-        sections = outline(task.plan, evidence, task.sources, task.depth)
+        told = each_where_it_serves_best(task.plan, evidence, task.sources, task.stats)
+        sections = outline(task.plan, told, task.sources, room)
         chain = answering_pair(first_required(task.plan), evidence, task.sources, task.stats)
         return {SUMMARY: chain, **sections} if chain else sections
 

@@ -31,7 +31,7 @@ class LlmSynthesis:
 
     def outline(self, task: OutlineTask) -> dict[str, tuple[str, ...]]:
         """Share the evidence out by the questions of the sections; the summary has the best of all of them."""
-        sections = outline(task.plan, task.evidence, task.sources, task.depth)
+        sections = outline(task.plan, task.evidence, task.sources, STATEMENTS_PER_SECTION[task.depth])
         return {**sections, SUMMARY: summary_cards(task.plan, sections, task.evidence)} if sections else {}
 
     def write(self, task: SectionTask, brief: WritingBrief) -> Writing:

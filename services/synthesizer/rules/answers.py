@@ -7,6 +7,7 @@ from services.synthesizer.gate.names import proper_names
 from shared.contracts.evidence import Contradiction, Evidence, Source
 from shared.contracts.plan import Plan, Question
 from shared.contracts.report import Statement
+from shared.domain.answering import answering
 from shared.domain.numbers import Quantity, missing_quantities
 from shared.domain.questions import AnswerKind, Asked, asked
 from shared.domain.text import content_terms
@@ -15,8 +16,6 @@ CLOSE_BP = 300
 CLOSE_FOR_DATES_BP = 1500
 """Relevances this close, in basis points, do not decide between findings, the dates of their sources do; where a date
 is asked for, a newer source may correct an older one, and more counts as close."""
-
-_FIGURES = frozenset({"number", "percent", "money"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +75,10 @@ def answer_fit(text: str, question: str, what: Asked) -> int:
     """
     new = missing_quantities(text, (question,))
     if what.answer is AnswerKind.QUANTITY:
-        figures = [q for q in new if q.kind in _FIGURES]
+        figures = answering(new, what)
         return 2 if any(_in_unit_asked(q, what) for q in figures) else int(bool(figures))
     if what.answer is AnswerKind.DATE:
-        dates = [q for q in new if q.kind == "date"]
+        dates = answering(new, what)
         return 2 if any(len(q.date or "") > len("2024") for q in dates) else int(bool(dates))
     if what.answer is AnswerKind.NAME:
         return int(any(not set(content_terms(name)) <= what.wanted | what.context for name in proper_names(text)))

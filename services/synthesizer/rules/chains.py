@@ -25,13 +25,29 @@ def weighed(
     if stats is None:
         return tuple(evidence)
     scores = _scores(plan, evidence, sources, stats)
-    return tuple(_weighed(e, scores[e.evidence_id]) if e.evidence_id in scores else e for e in evidence)
+    return tuple(_weighed(e, max(own.values())) if (own := scores.get(e.evidence_id)) else e for e in evidence)
 
 
 def _weighed(item: Evidence, score: float) -> Evidence:
     """Return evidence as it is ranked: by what it holds of the question; an answer by its relevance just as much."""
     relevance = (score + item.relevance_bp / 10_000) / 2 if item.stance == "supports" else score
     return item.model_copy(update={"relevance_bp": round(10_000 * relevance)})
+
+
+def each_where_it_serves_best(
+    plan: Plan, evidence: Sequence[Evidence], sources: Mapping[str, Source], stats: CorpusStats
+) -> tuple[Evidence, ...]:
+    """Return the evidence, each piece under those of its questions alone of which it holds most.
+
+    The sentence that says where blocks were cast bears on who built the pier, too; it is told where it answers.
+    """
+    scores = _scores(plan, evidence, sources, stats)
+    return tuple(_at_its_best(e, own) if (own := scores.get(e.evidence_id)) else e for e in evidence)
+
+
+def _at_its_best(item: Evidence, scores: Mapping[str, float]) -> Evidence:
+    best = max(scores.values())
+    return item.model_copy(update={"question_ids": tuple(q for q in item.question_ids if scores.get(q) == best)})
 
 
 def without_the_unasked(
@@ -78,17 +94,16 @@ def answering_pair(
 
 def _scores(
     plan: Plan, evidence: Sequence[Evidence], sources: Mapping[str, Source], stats: CorpusStats
-) -> dict[str, float]:
-    """Return how well each piece of evidence serves the question that it serves best, 0 to 1."""
-    scores: dict[str, float] = {}
+) -> dict[str, dict[str, float]]:
+    """Return by evidence, and by question that it is for, how much of the question it holds, 0 to 1."""
+    scores: dict[str, dict[str, float]] = {}
     for question in plan.questions:
         own = asked(question.text)
         wanted = own.wanted | own.context
         total = fsum(map(stats.weight, wanted)) or 1.0
-        spans = _told(question, evidence, sources)
-        for span in spans:
+        for span in _told(question, evidence, sources):
             held = fsum(map(stats.weight, (span.own | span.title) & wanted)) / total
-            scores[span.key] = max(scores.get(span.key, 0.0), held)
+            scores.setdefault(span.key, {})[question.id] = held
     return scores
 
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import ceil
 
 from services.synthesizer.gate.context import cluster_of
 from services.synthesizer.rules.sentences import Gist, gist_of, near_identical, sentences_of
@@ -12,6 +13,9 @@ from shared.domain.budget import Depth
 
 STATEMENTS_PER_SECTION: Mapping[Depth, int] = {Depth.QUICK: 14, Depth.STANDARD: 18, Depth.THOROUGH: 24}
 """How many statements a section may hold, by depth."""
+
+LEAST_PER_SECTION = 10
+"""How many it may hold at least where the sections of a report without a writer share the room of one."""
 
 SUMMARY_CARDS = 4
 """Pieces of evidence of one question that the summary is written from."""
@@ -55,19 +59,26 @@ def section_questions(plan: Plan) -> dict[str, tuple[str, ...]]:
     return {s.id: (*s.question_ids, *(left if s.id == free else ())) for s in plan.writing_plan}
 
 
+def shared_room(plan: Plan, depth: Depth) -> int:
+    """Return how many statements each section may hold where they share the room of one."""
+    sections = sum(bool(questions) for questions in section_questions(plan).values())
+    return max(LEAST_PER_SECTION, ceil(STATEMENTS_PER_SECTION[depth] / max(sections, 1)))
+
+
 def outline(
-    plan: Plan, evidence: Sequence[Evidence], sources: Mapping[str, Source], depth: Depth
+    plan: Plan, evidence: Sequence[Evidence], sources: Mapping[str, Source], room: int
 ) -> dict[str, tuple[str, ...]]:
     """Return the evidence of each section that has any, in the order in which it is to be written.
 
-    ``evidence`` is usable; nothing is said twice in the whole report. Each question of a section gets its turn, most
-    relevant first, until the section is full; what comes from one source stands together, in the order of its text.
+    ``evidence`` is usable; ``room`` is that of a section in statements; nothing is said twice in the whole report. Each
+    question of a section gets its turn, most relevant first, until the section is full; what comes from one source
+    stands together, in the order of its text.
     """
     cards = _without_repeats(evidence, sources)
     taken: set[str] = set()
     sections: dict[str, tuple[str, ...]] = {}
     for section_id, questions in section_questions(plan).items():
-        chosen = list(_chosen(questions, cards, taken, STATEMENTS_PER_SECTION[depth]))
+        chosen = list(_chosen(questions, cards, taken, room))
         taken |= {c.evidence.evidence_id for c in chosen}
         if chosen:
             ordered = _by_source(chosen)
