@@ -45,7 +45,8 @@ RULES = (
     Rule("a span answers together with the one that led to it", extraction, "LINK_NEEDED", NEVER),
     Rule("context is kept", extraction, "CONTEXT_BAR", NEVER),
     Rule("every term counts beside its rarity", extraction, "EVERY_TERM", 0.0),
-    Rule("where a figure or a date is asked for, an answer holds one", extraction, "can_answer", lambda *_: True),
+    Rule("the thing asked for has to stand there", extraction, "FOCUS_NEEDED", 0.0),
+    Rule("where a figure is asked for, an answer holds one", extraction, "can_answer", lambda *_: True),
     Rule("what only sets the scene belongs to the question after it", questions, "_with_settings", list),
     Rule("evidence is told where it serves best", synthesis, "each_where_it_serves_best", lambda _, given, *__: given),
     Rule("words for classes of things are left out of the search", bridges, "CLASS_TERMS", frozenset[str]()),
@@ -55,7 +56,7 @@ RULES = (
     Rule("the two are linked by a name", weighing, "link_weight", lambda *_: 1.0),
     Rule("the two are about the names that are compared", weighing, "compared", lambda *_: False),
     Rule("the second of the two holds the kind of thing asked for", weighing, "answer_fit", lambda *_: 1),
-    Rule("sections of 14 statements, not 8", selection, "STATEMENTS_PER_SECTION", dict.fromkeys(Depth, 8)),
+    Rule("sections of 14 statements, not 10", selection, "STATEMENTS_PER_SECTION", dict.fromkeys(Depth, 10)),
 )
 
 MEASURED = ("report", "short", "read", "cited")

@@ -17,7 +17,7 @@ from services.synthesizer.rules.independence import changed, with_duplicates
 from services.synthesizer.rules.methodology import counted
 from services.synthesizer.rules.selection import usable
 from services.synthesizer.rules.summaries import new_summary
-from services.synthesizer.rules.writing import ROUND_PLACES, SUMMARY, OutlineTask, SectionTask, WritingBrief
+from services.synthesizer.rules.writing import SUMMARY, OutlineTask, SectionTask, WritingBrief, round_of_draft
 from shared.contracts.events import NewEvent
 from shared.contracts.evidence import Evidence, Source
 from shared.contracts.managed import ToldReport
@@ -32,7 +32,7 @@ from shared.domain.managed import MANAGED_KEY
 from shared.domain.passages import stats_of_texts
 from shared.domain.questions import asked
 from shared.domain.rank import CorpusStats
-from shared.domain.refinement_moves import suffix_of
+from shared.domain.refinement_moves import round_of, suffix_of
 from shared.domain.states import StepKind
 from shared.domain.text import content_terms
 from shared.ports.cpu import Cpu, CpuLimitExceeded, CpuTaskCrashed
@@ -102,7 +102,7 @@ def write_section(deps: Deps, lease: Lease) -> Outcome:
             "drafts": len(written.drafts),
             "cut": list(written.cut),
             "wanted": asked,
-            "unwritten": written.unwritten,
+            "unwritten": written.unwritten if written.drafts else None,
         },
         drafts=written.drafts,
     )
@@ -129,7 +129,7 @@ def verify(deps: Deps, lease: Lease) -> Outcome:
     facts = deps.materials.facts(lease.run_id)
     number = int(lease.inputs.get("round", 0))
     drafts = deps.materials.drafts(lease.run_id, str(lease.inputs["section_id"]))
-    statements = tuple(d.statement for d in drafts if d.ordinal // ROUND_PLACES == number)
+    statements = tuple(d.statement for d in drafts if round_of_draft(d) == number)
     first = _judged(deps, lease, facts, statements) if statements else Verification(())
     instead = () if any(row.emitted for row in first.rows) else _instead(deps, lease, facts, statements)
     second = _judged(deps, lease, facts, [d.statement for d in instead]) if instead else Verification(())
@@ -293,7 +293,7 @@ def _material(deps: Deps, lease: Lease, facts: RunFacts, context: GateContext) -
         contradictions=materials.contradictions(lease.run_id),
         searches=len(materials.queries(lease.run_id)),
         usage=asdict(view.usage),
-        unwritten=frozenset(s.subject for s in written if s.result.get("unwritten")),
+        unwritten=frozenset((s.subject, round_of(s.key)) for s in written if s.result.get("unwritten")),
         told=_told(deps, facts),
     )
 

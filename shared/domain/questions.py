@@ -46,7 +46,9 @@ _SETTING = re.compile(
 )
 """How a part begins that asks nothing by itself ("At the 2011 census, …")."""
 
-_ASKS = re.compile(rf"\b{_WH}\b", re.I)
+_AUXILIARY = r"(?:is|are|was|were|do|does|did|has|have|had|will|would|can|could|should|may|might|must)"
+_ASKS = re.compile(rf"\b{_WH}\b|,\s*{_AUXILIARY}\b", re.I)
+_AFTER_SETTING = re.compile(rf",\s+(?={_WH}\b|{_AUXILIARY}\b)", re.I)
 _SENTENCE = re.compile(r"(?<=[?？])\s*")
 _MEASURE_WORD = re.compile(r"\bhow\s+(\w+)\b", re.I)
 _POINTER = re.compile(r"\b(?:it|its|they|them|their|theirs|he|him|his|she|her|this|these|those|there|that)\b", re.I)
@@ -62,7 +64,6 @@ _DATE = re.compile(
     r"^(?:\w+\s+){0,3}?when\b|\b(?:what|which)\s+(?:year|date|day|month)\b|\bin\s+(?:what|which)\s+year\b", re.I
 )
 _WHO = re.compile(r"^(?:\w+\s+){0,2}?(?:who|whom|whose)\b", re.I)
-_AUXILIARY = r"(?:is|are|was|were|do|does|did|has|have|had|will|would|can|could|should|may|might|must)"
 _FOCUS = re.compile(
     rf"\b(?:which|what|how\s+(?:many|much))\s+(?P<noun>(?!{_AUXILIARY}\b)\S+(?:\s+\S+){{0,3}}?)"
     rf"(?=\s+(?:{_AUXILIARY}|carried|caused|made|led|makes|causes)\b|[?,]|\s+\w+ed\b|$)"
@@ -103,10 +104,11 @@ def split_question(text: str) -> tuple[str, ...]:
     for sentence in _SENTENCE.split(text.strip()):
         pieces = _with_settings([p.strip(_EDGES) for p in _PART.split(sentence) if p.strip(_EDGES)])
         parts += pieces if sentence.endswith(("?", "？")) else [sentence.strip(_EDGES)] * bool(pieces)
-    context = _subject(parts[0]) if parts else None
+    context = _subject(own_words(parts[0])) if parts else None
     questions = []
     for number, part in enumerate(parts):
-        about = number > 0 and context is not None and _POINTER.search(part) and not _subject(part)
+        own = own_words(part)
+        about = number > 0 and context is not None and _POINTER.search(own) and not _subject(own)
         asked = part[0].upper() + part[1:] if part else part
         questions.append(f"About {context}: {part}?" if about else f"{asked}?")
     return tuple(questions) or (text.strip(),)
@@ -125,6 +127,14 @@ def _with_settings(pieces: Sequence[str]) -> list[str]:
     return [*found, setting.strip(_EDGES)] if setting else found
 
 
+def own_words(question: str) -> str:
+    """Return what a question asks, without what it is about ("About X: …") and without what sets the scene."""
+    match = _ABOUT.match(question)
+    own = match["question"] if match else question
+    asking = _AFTER_SETTING.search(own) if _SETTING.match(own) and not _ASKS.match(own) else None
+    return own[asking.end() :] if asking and not re.search(rf"\b{_WH}\b", own[: asking.start()], re.I) else own
+
+
 def asked(question: str) -> Asked:
     """Read a question, as `split_question` or a person wrote it."""
     match = _ABOUT.match(question)
@@ -133,7 +143,7 @@ def asked(question: str) -> Asked:
         wanted=frozenset(content_terms(_MEASURE_WORD.sub("", own))) or frozenset(content_terms(own)),
         focus=_focus(own),
         context=frozenset(content_terms(context)),
-        answer=_answer_kind(own),
+        answer=_answer_kind(own_words(own)),
     )
 
 

@@ -26,6 +26,11 @@ def suffix_of(number: int) -> str:
     return f":r{number}" if number else ""
 
 
+def round_of(key: str) -> int:
+    """Return the round that a key with such an ending belongs to."""
+    return next((n for n in range(1, ROUNDS + 1) if key.endswith(suffix_of(n))), 0)
+
+
 def searching(view: RunView, number: int, wanted: Sequence[dict[str, Any]]) -> Advance | None:
     """Return what comes next for the searches and sources of round ``number``; None when they have ended."""
     if not _may_go_on(view):

@@ -39,3 +39,17 @@ def test_evidence_is_told_under_the_question_that_it_serves_best() -> None:
     alike = make_plan("Is the pier long?", "Was the pier long?")
     [_, _, last] = each_where_it_serves_best(alike, rows, {told.source_id: told}, CorpusStats(10, 5.0, {}))
     assert last.question_ids == ("q1", "q2")
+
+
+def test_a_question_that_nothing_serves_best_keeps_its_evidence() -> None:
+    """Else what was found for it would stand under another question, and its own section would be empty."""
+    excerpts = ("The long pier was opened in 1950.", "The long pier at Stennet was opened by the mayor.")
+    snapshot = make_snapshot("\n".join(excerpts))
+    told = make_source("src_1", snapshot, title=None)
+    rows = [
+        make_evidence("evd_0", told, snapshot, excerpts[0], question_ids=("q1", "q2")),
+        make_evidence("evd_1", told, snapshot, excerpts[1], question_ids=("q2",)),
+    ]
+    plan = make_plan("In which year was the harbour opened at last?", "Who opened the long pier?")
+    placed = each_where_it_serves_best(plan, rows, {told.source_id: told}, CorpusStats(10, 5.0, {}))
+    assert [e.question_ids for e in placed] == [("q1", "q2"), ("q2",)]

@@ -26,11 +26,30 @@ def test_a_question_of_three_parts_is_split() -> None:
         ("In which year was it built, and why?", ("In which year was it built?", "Why?")),
         ("Who was it, and on what day?", ("Who was it, and on what day?",)),
         ("By the sea?", ("By the sea?",)),
+        ("After the storm, was the pier closed, and when?", ("After the storm, was the pier closed?", "When?")),
+        (
+            "Who built the Long Pier? In France, who repaired it?",
+            ("Who built the Long Pier?", "About the Long Pier: In France, who repaired it?"),
+        ),
     ],
 )
 def test_what_sets_the_scene_is_no_question(text: str, parts: tuple[str, ...]) -> None:
     """It belongs to the question after it."""
     assert split_question(text) == parts
+
+
+@pytest.mark.parametrize(
+    ("question", "kind"),
+    [
+        ("At the 2011 census, how many people lived in the harbour?", AnswerKind.QUANTITY),
+        ("In the war, who led the fleet?", AnswerKind.NAME),
+        ("According to the harbour master, when was the pier built?", AnswerKind.DATE),
+        ("About the Long Pier: in the war, who led the fleet?", AnswerKind.NAME),
+    ],
+)
+def test_what_sets_the_scene_does_not_hide_what_is_asked(question: str, kind: AnswerKind) -> None:
+    """The kind of answer is that of the question itself."""
+    assert asked(question).answer is kind
 
 
 @pytest.mark.parametrize(

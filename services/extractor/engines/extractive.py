@@ -1,8 +1,8 @@
 """Extraction without a model: segments ranked by how much of a question they answer, the best kept by reference.
 
 A segment's relevance is the share of the question's term weight that it holds with its surroundings (title, heading,
-the segment before it). A segment without a figure or a date where one is asked for is no answer, nor is one that tells
-its reader what to do.
+the segment before it). A segment that lacks the thing asked for is no answer, nor is one without a figure where one is
+asked for, nor one that tells its reader what to do.
 """
 
 from collections.abc import Iterable
@@ -22,6 +22,9 @@ from shared.ports.cpu import Cpu, CpuLimits
 
 PICKS_PER_QUESTION = 4
 """Spans of one source that are kept for one question."""
+
+FOCUS_NEEDED = 0.6
+"""Share of the weight of the thing asked for ("which barge") that the segment and its surroundings must hold."""
 
 EVERY_TERM = 2.0
 """What every term weighs beside its rarity: over a few texts about one thing, how rare a word is says little of it."""
@@ -72,7 +75,7 @@ def extract_spans(request: ExtractRequest) -> tuple[Picked, ...]:
     picked: list[Picked] = []
     for question_id, text in request.questions:
         question = asked(text)
-        able = [s for s in segments if can_answer(s.text, text, question)]
+        able = [s for s in segments if can_answer(s.text, text)]
         answers = _best([(_answering(s, question, query, request.stats), s) for s in able], _BAR)
         taken = {s.number for _, s in answers}
         others = [s for s in segments if s.number not in taken]
@@ -103,6 +106,8 @@ def _linked(segment: _Segment, question: Asked, query: frozenset[str], stats: Co
     name, lacking = query - wanted, query & wanted
     everything = segment.own | segment.around
     if not name or not lacking & segment.own or _share(name, everything, stats) < LINK_NEEDED:
+        return 0.0
+    if _share(question.focus & lacking, everything, stats) < FOCUS_NEEDED:
         return 0.0
     missing = _weight(lacking - everything, stats)
     return LINKED_FACTOR * (1 - missing / (_weight(wanted, stats) or 1.0))
@@ -144,7 +149,10 @@ def _is_sentence(text: str) -> bool:
 
 def _relevance(segment: _Segment, question: Asked, stats: CorpusStats) -> float:
     """Return the share of the question that a segment with some of its words holds with its surroundings."""
-    return _share(question.wanted, segment.own | segment.around, stats) if question.wanted & segment.own else 0.0
+    everything = segment.own | segment.around
+    if not question.wanted & segment.own or _share(question.focus, everything, stats) < FOCUS_NEEDED:
+        return 0.0
+    return _share(question.wanted, everything, stats)
 
 
 def _weight(terms: Iterable[str], stats: CorpusStats) -> float:

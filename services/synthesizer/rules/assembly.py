@@ -15,6 +15,7 @@ from services.synthesizer.rules.methodology import Course, methodology
 from services.synthesizer.rules.prose import told_answer, told_summary
 from services.synthesizer.rules.selection import published_after, section_questions
 from services.synthesizer.rules.summaries import standing
+from services.synthesizer.rules.writing import round_of_draft
 from shared.contracts.evidence import Contradiction, Evidence, Source
 from shared.contracts.managed import ToldReport
 from shared.contracts.plan import Plan
@@ -66,8 +67,8 @@ class Material:
     usage: Mapping[str, Any]
     told: ToldReport | None = None
     """The report of a provider's job, where one has done the research."""
-    unwritten: frozenset[str] = frozenset()
-    """Sections where sentences of the sources were drafted in place of what the model wrote."""
+    unwritten: frozenset[tuple[str, int]] = frozenset()
+    """Sections and their rounds where sentences of the sources were drafted in place of what the model wrote."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +266,7 @@ def _course(material: Material, emitted: Sequence[Draft]) -> Course:
         stop_reason=material.stop_reason,
         told=len(material.told.sentences) if material.told else None,
         omitted=material.told.omitted if material.told else 0,
-        unwritten=len(material.unwritten & {draft.section_id for draft in emitted}),
+        unwritten=len({d.section_id for d in emitted if (d.section_id, round_of_draft(d)) in material.unwritten}),
         verifier=" or ".join(verifiers(material.verdicts)) or f"{VERIFIER} {VERIFIER_VERSION}",
     )
 

@@ -39,10 +39,13 @@ def each_where_it_serves_best(
 ) -> tuple[Evidence, ...]:
     """Return the evidence, each piece under those of its questions alone of which it holds most.
 
-    The sentence that says where blocks were cast bears on who built the pier, too; it is told where it answers.
+    The sentence that says where blocks were cast bears on who built the pier, too; it is told where it answers. A
+    question that nothing serves best keeps what there is for it.
     """
     scores = _scores(plan, evidence, sources, stats)
-    return tuple(_at_its_best(e, own) if (own := scores.get(e.evidence_id)) else e for e in evidence)
+    placed = [_at_its_best(e, own) if (own := scores.get(e.evidence_id)) else e for e in evidence]
+    served = {question_id for e in placed for question_id in e.question_ids}
+    return tuple(e if set(e.question_ids) - served else best for e, best in zip(evidence, placed, strict=True))
 
 
 def _at_its_best(item: Evidence, scores: Mapping[str, float]) -> Evidence:

@@ -84,8 +84,8 @@ def _sentences(course: Course, summary: VerificationSummary) -> Iterator[str]:
         yield _ENGINES[course.engine]
     if course.unwritten:
         yield (
-            f"In {counted(course.unwritten, 'section')} sentences of the sources stand word for word, because nothing "
-            "that the model wrote there could be used or checked."
+            f"In {counted(course.unwritten, 'section')} sentences of the sources stand word for word, where nothing "
+            "that the model wrote could be used or checked."
         )
     dropped = f"{summary.dropped:,} did not and {'was' if summary.dropped == 1 else 'were'} left out"
     yield (

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from services.synthesizer.gate.judge import unverified
 from services.synthesizer.rules.selection import summary_cards
-from services.synthesizer.rules.writing import ROUND_PLACES, SUMMARY, SUMMARY_BLOCK
+from services.synthesizer.rules.writing import ROUND_PLACES, SUMMARY, SUMMARY_BLOCK, round_of_draft
 from shared.contracts.evidence import Evidence
 from shared.contracts.plan import Plan
 from shared.contracts.report import Draft, VerdictRow
@@ -27,9 +27,9 @@ def standing(drafts: Sequence[Draft], verdicts: Sequence[VerdictRow]) -> Standin
     """Return the drafts without those of earlier summaries than the last one of which something passed."""
     passed = {row.statement_id for row in verdicts if row.emitted}
     told = [d for d in drafts if d.section_id == SUMMARY]
-    rounds = (_round(d) for d in told if d.statement.id in passed and d.block % ROUND_PLACES == SUMMARY_BLOCK)
+    rounds = (round_of_draft(d) for d in told if d.statement.id in passed and d.block % ROUND_PLACES == SUMMARY_BLOCK)
     newest = max(rounds, default=0)
-    old = {d.statement.id for d in told if _round(d) < newest}
+    old = {d.statement.id for d in told if round_of_draft(d) < newest}
     return Standing(
         tuple(d for d in drafts if d.statement.id not in old),
         tuple(unverified(d.statement, REPLACED) for d in told if d.statement.id in old),
@@ -49,7 +49,3 @@ def new_summary(plan: Plan, outlined: Sequence[Cards], evidence: Sequence[Eviden
     chosen = summary_cards(plan, sections, evidence)
     before = next((tuple(cards[SUMMARY]) for cards in reversed(outlined[:-1]) if SUMMARY in cards), ())
     return () if set(chosen) == set(before) else chosen
-
-
-def _round(draft: Draft) -> int:
-    return draft.ordinal // ROUND_PLACES

@@ -67,6 +67,11 @@ class WritingBrief:
     """The sentences of a provider's report, where one has done the research."""
 
 
+def round_of_draft(draft: Draft) -> int:
+    """Return the round of refinement that a draft comes from; 0 is the first writing."""
+    return draft.ordinal // ROUND_PLACES
+
+
 def statement_id(run_id: str, epoch: int, section_id: str, ordinal: int) -> str:
     """Return the id of the statement at this place; writing the section again gives the same one."""
     return digest_id("stm", run_id, str(epoch), section_id, str(ordinal))

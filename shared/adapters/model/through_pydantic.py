@@ -117,7 +117,8 @@ def _without_ends(call: Call) -> Call:
 
 def _endless(schema: Any) -> Any:
     if isinstance(schema, Mapping):
-        return {key: _endless(value) for key, value in schema.items() if key != LONGEST_LIST}
+        limits = {LONGEST_LIST} if isinstance(schema.get(LONGEST_LIST), int) else set()
+        return {key: _endless(value) for key, value in schema.items() if key not in limits}
     return [_endless(item) for item in schema] if isinstance(schema, list) else schema
 
 
