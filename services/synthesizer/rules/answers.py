@@ -73,13 +73,11 @@ def answer_fit(text: str, question: str, what: Asked) -> int:
 
     What the question already says is no answer.
     """
-    new = missing_quantities(text, (question,))
+    found = answering(missing_quantities(text, (question,)), what)
     if what.answer is AnswerKind.QUANTITY:
-        figures = answering(new, what)
-        return 2 if any(_in_unit_asked(q, what) for q in figures) else int(bool(figures))
+        return 2 if any(_in_unit_asked(q, what) for q in found) else int(bool(found))
     if what.answer is AnswerKind.DATE:
-        dates = answering(new, what)
-        return 2 if any(len(q.date or "") > len("2024") for q in dates) else int(bool(dates))
+        return 2 if any(len(q.date or "") > len("2024") for q in found) else int(bool(found))
     if what.answer is AnswerKind.NAME:
         return int(any(not set(content_terms(name)) <= what.wanted | what.context for name in proper_names(text)))
     return 1

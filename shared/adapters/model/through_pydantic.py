@@ -117,8 +117,7 @@ def _without_ends(call: Call) -> Call:
 
 def _endless(schema: Any) -> Any:
     if isinstance(schema, Mapping):
-        limits = {LONGEST_LIST} if isinstance(schema.get(LONGEST_LIST), int) else set()
-        return {key: _endless(value) for key, value in schema.items() if key not in limits}
+        return {k: _endless(v) for k, v in schema.items() if k != LONGEST_LIST or not isinstance(v, int)}
     return [_endless(item) for item in schema] if isinstance(schema, list) else schema
 
 
