@@ -15,6 +15,7 @@ from shared.adapters.cpu import ProcessCpu
 from shared.adapters.model.endpoint import Endpoint
 from shared.adapters.model.job_providers import JobsOnDemand
 from shared.adapters.model.providers import Models, Records, Switchboard, no_model
+from shared.adapters.reader.onnx import OnnxReader
 from shared.config.prices import load_prices
 from shared.config.settings import Settings, load_settings
 from shared.db.census import PostgresCensus
@@ -47,6 +48,7 @@ from shared.ports.cpu import Cpu
 from shared.ports.managed import Managed
 from shared.ports.model import ModelOf
 from shared.ports.observer import Observer
+from shared.ports.reader import Reader
 from shared.queues.broker_census import count_broker, count_waiting
 from shared.queues.celery_app import WorkerLimits, build_app
 from shared.queues.census import Census
@@ -107,6 +109,7 @@ class WorkerParts:
     cpu: Cpu
     model_of: ModelOf
     managed: Managed
+    reader: Reader | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +121,11 @@ class GatewayParts:
     watch: RedisWatch
     keys: PostgresKeys
     figures: Figures
+
+
+def open_reader(settings: Settings) -> Reader | None:
+    """Return the local reader, unless it is turned off; it is loaded where and when it first reads."""
+    return OnnxReader() if settings.reader == "on" else None
 
 
 def open_storage(settings: Settings, pool_size: int, patience_s: float = PATIENCE_S) -> Storage:
@@ -257,7 +265,7 @@ def run_worker(
     runner = Runner(storage.ledger, broker.signals, heartbeat, handlers, worker_name(queue), observer)
     model_of, close_models = open_models(settings, storage, broker, observer)
     managed, close_jobs = open_jobs(settings, storage, broker)
-    deps = make_deps(WorkerParts(settings, storage, cpu, model_of, managed))
+    deps = make_deps(WorkerParts(settings, storage, cpu, model_of, managed, open_reader(settings)))
 
     def close() -> None:
         heartbeat.close()

@@ -14,24 +14,33 @@ from services.planner.tasks import TASKS as PLANNER_TASKS
 from services.synthesizer import handlers as synthesizer
 from services.synthesizer.tasks import TASKS as SYNTHESIZER_TASKS
 from shared.adapters.model.providers import no_model
+from shared.adapters.reader.onnx import OnnxReader
 from shared.contracts.runs import CreateRun, SourcePolicy
 from shared.domain.budget import Depth
 from shared.domain.states import StepKind, is_final
 from shared.ports.ledger import Lease, Outcome
+from shared.ports.reader import Reader
 
 MAX_STEPS = 1_000
+READER = OnnxReader()
 
 
-def play(question: str, library: Library, depth: Depth = Depth.QUICK, as_of: str | None = None) -> World:
+def play(
+    question: str,
+    library: Library,
+    depth: Depth = Depth.QUICK,
+    as_of: str | None = None,
+    reader: Reader | None = READER,
+) -> World:
     """Return a run that has come to its final status over the library."""
     policy = SourcePolicy(documents_all=True)
     request = CreateRun(objective=question, depth=depth, source_policy=policy, auto_approve=True, as_of=as_of)
-    return played(World(request), library)
+    return played(World(request), library, reader)
 
 
-def played(world: World, library: Library) -> World:
+def played(world: World, library: Library, reader: Reader | None = READER) -> World:
     """Take a run to its end."""
-    handlers = _handlers(world, library)
+    handlers = _handlers(world, library, reader)
     world.move_on()
     for _ in range(MAX_STEPS):
         if is_final(world.status):
@@ -43,7 +52,7 @@ def played(world: World, library: Library) -> World:
     raise AssertionError("the run did not end")
 
 
-def _handlers(world: World, library: Library) -> dict[StepKind, Callable[[Lease], Outcome]]:
+def _handlers(world: World, library: Library, reader: Reader | None) -> dict[StepKind, Callable[[Lease], Outcome]]:
     """Bind the handlers of each service to its dependencies; what reading documents never needs is None."""
     unused: Any = None
     cpu = InlineCpu()
@@ -51,8 +60,8 @@ def _handlers(world: World, library: Library) -> dict[StepKind, Callable[[Lease]
     services: tuple[tuple[Mapping[StepKind, Callable[[Any, Lease], Outcome]], object], ...] = (
         (PLANNER_TASKS, planner.Deps(world, store, library, no_model)),
         (FETCHER_TASKS, fetcher.Deps(world, library, NoReceipts(), unused, unused)),
-        (EXTRACTOR_TASKS, extractor.Deps(world, store, unused, library, cpu, no_model)),
-        (SYNTHESIZER_TASKS, synthesizer.Deps(world, store, library, cpu, no_model)),
+        (EXTRACTOR_TASKS, extractor.Deps(world, store, unused, library, cpu, no_model, reader=reader)),
+        (SYNTHESIZER_TASKS, synthesizer.Deps(world, store, library, cpu, no_model, reader)),
     )
     return {kind: _bound(handler, deps) for tasks, deps in services for kind, handler in tasks.items()}
 

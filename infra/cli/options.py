@@ -13,8 +13,8 @@ FORMATS = ("md", "json", "html", "bundle")
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
 
 ABOUT = "Research whose every sentence is tied to a span of a document and has been checked against it."
-ASK_EXITS = """exit codes: 0 completed, 2 wrong use, 3 partial (a limit was reached), 4 nothing found
-(the report says what is missing), 5 failed or cancelled, 130 interrupted"""
+ASK_EXITS = """exit codes: 0 completed, 2 wrong use, 3 partial (a limit was reached, or not every question is answered),
+4 nothing found (the report says what is missing and what comes nearest), 5 failed or cancelled, 130 interrupted"""
 
 
 class Parser(argparse.ArgumentParser):

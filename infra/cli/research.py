@@ -7,7 +7,7 @@ from pathlib import Path
 
 from infra.cli import library
 from infra.cli.console import Console
-from infra.cli.exits import FAILED, NOTHING_FOUND, PARTIAL, CliError, code_of
+from infra.cli.exits import FAILED, NOTHING_FOUND, PARTIAL, CliError, code_of, code_of_answers
 from infra.cli.gather import Gathered
 from infra.cli.output import as_printed, printed, write_whole
 from infra.cli.progress import Tally
@@ -17,6 +17,7 @@ from infra.cli.text import plan_lines
 from shared.client.client import LeadlineClient
 from shared.client.errors import ClientError, Unreachable
 from shared.contracts.events import Event
+from shared.contracts.report import Report
 from shared.contracts.runs import ControlRequest, CreateRun, Run, SourcePolicy
 from shared.domain.engines import is_managed
 
@@ -42,8 +43,7 @@ def research(order: Order, console: Console) -> int:
         policy = _sources(client, order, console)
         request = order.request.model_copy(update={"source_policy": policy})
         ended = _carry_out(client, client.create_run(request), console)
-        _deliver(client, ended, order, console)
-    return code_of(ended.status, ended.stop_reason)
+        return _deliver(client, ended, order, console)
 
 
 def _sources(client: LeadlineClient, order: Order, console: Console) -> SourcePolicy:
@@ -115,13 +115,14 @@ def _cancelled_on_interrupt(client: LeadlineClient, run_id: str, console: Consol
         raise
 
 
-def _deliver(client: LeadlineClient, ended: Run, order: Order, console: Console) -> None:
-    """Print or write the report and the bundle, or say why there is none."""
+def _deliver(client: LeadlineClient, ended: Run, order: Order, console: Console) -> int:
+    """Print or write the report and the bundle, or say why there is none; return the exit code."""
     code = code_of(ended.status, ended.stop_reason)
     if code == FAILED or not ended.report_version:
         why = ended.last_error or ended.stop_reason or "no reason is recorded"
         console.say(f"Run {ended.run_id} ended {ended.status}: {why}")
-        return
+        return code
+    code = code_of_answers(code, Report.model_validate_json(client.rendered(ended.run_id, "json")))
     content = client.rendered(ended.run_id, "json" if order.as_json else "md")
     if order.as_json:
         content = as_printed(content)
@@ -134,10 +135,13 @@ def _deliver(client: LeadlineClient, ended: Run, order: Order, console: Console)
         again = f"get it with `leadline report {ended.run_id} --format bundle -o FILE`"
         write_whole(order.bundle_file, client.rendered(ended.run_id, "bundle"), again)
         console.say(f"The bundle is in {order.bundle_file}; `leadline verify {order.bundle_file}` checks it.")
-    if code == PARTIAL:
+    if code == PARTIAL and ended.status == "completed":
+        console.say("Not every question is answered; the report says which.")
+    elif code == PARTIAL:
         console.say(f"The report is partial: the run ended early ({ended.stop_reason}).")
     if code == NOTHING_FOUND:
         console.say("Nothing was found that answers the question; the report says what is missing.")
+    return code
 
 
 def _say(console: Console, line: str | None) -> None:

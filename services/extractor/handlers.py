@@ -21,6 +21,7 @@ from shared.ports.cpu import Cpu, CpuLimitExceeded, CpuLimits, CpuTaskCrashed
 from shared.ports.ledger import DocumentUpdate, Lease, Outcome
 from shared.ports.materials import Blobs, DocumentIndex, Materials, Snapshots
 from shared.ports.model import ModelOf
+from shared.ports.reader import Reader
 
 CALLS_PER_SOURCE = {Depth.QUICK: 2, Depth.STANDARD: 3, Depth.THOROUGH: 4}
 """Calls in which a long source is shown to a model; most sources are short enough for one."""
@@ -44,6 +45,8 @@ class Deps:
     pdf_backend: PdfBackend = DEFAULT_PDF_BACKEND
     has_browser: bool = False
     """Whether a page that needs its scripts is handed to a browser."""
+    reader: Reader | None = None
+    """Who finds what answers, in the engines without a model; None: rules on words alone."""
 
 
 def parse(deps: Deps, lease: Lease) -> Outcome:
@@ -158,7 +161,7 @@ def extract(deps: Deps, lease: Lease) -> Outcome:
         max_calls=CALLS_PER_SOURCE[facts.request.depth],
         claims=_claims(deps, lease, source) if is_managed(facts.engine) else (),
     )
-    picks = engine_of(facts.engine, deps.cpu, deps.model_of(lease)).extract(request)
+    picks = engine_of(facts.engine, deps.cpu, deps.model_of(lease), deps.reader).extract(request)
     name = str(lease.inputs["name"]) if source.kind == "document" else None
     evidence = evidence_of(picks, snapshot, source, lease.step_id, name)
     count = len(evidence)

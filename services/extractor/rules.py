@@ -1,12 +1,12 @@
 """Pure rules of the extractor: from a reading to a snapshot, from picked segments to evidence with its locator."""
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from operator import itemgetter
 
 from services.extractor.engines.spans import Picked
 from services.extractor.reading.result import Reading
-from shared.contracts.evidence import Evidence, Locator, Source, Value
+from shared.contracts.evidence import Answered, Evidence, Locator, Source, Value
 from shared.contracts.snapshot import HeadingMark, PageMark, Parse, PartMark, Snapshot
 from shared.domain.dedupe import signature
 from shared.domain.evidence import MAX_EXCERPT_CHARS
@@ -137,7 +137,17 @@ def _evidence(
         confidence_bp=round(best.relevance * 10_000),
         locator=locator_of(snapshot, source, start, end, document_name),
         sha256=sha256,
+        answers=tuple(_answers(picks, start, end)),
+        read_by=best.read_by,
     )
+
+
+def _answers(picks: Sequence[Picked], start: int, end: int) -> Iterator[Answered]:
+    """Yield what answers in an excerpt, the surest words of each question."""
+    for pick in {p.question_id: p for p in sorted(picks, key=lambda p: p.certainty)}.values():
+        if pick.answer is not None and start <= pick.answer[0] < pick.answer[1] <= end:
+            sure = round(pick.certainty * 10_000)
+            yield Answered(question_id=pick.question_id, start=pick.answer[0], end=pick.answer[1], certainty_bp=sure)
 
 
 def _rows_near(snapshot: Snapshot, start: int, end: int) -> tuple[Row, ...]:

@@ -34,6 +34,7 @@ def _deps(parts: WorkerParts) -> Deps:
         parts.model_of,
         parts.settings.pdf_backend,
         has_browser(parts.settings),
+        parts.reader,
     )
 
 

@@ -39,6 +39,7 @@ from shared.ports.cpu import Cpu, CpuLimitExceeded, CpuTaskCrashed
 from shared.ports.ledger import Lease, Outcome, ReportFile
 from shared.ports.materials import DocumentIndex, Materials, RunFacts, Snapshots, each_snapshot
 from shared.ports.model import ModelOf
+from shared.ports.reader import Reader
 
 DEFAULT_LANGUAGE = "en"
 
@@ -52,6 +53,7 @@ class Deps:
     index: DocumentIndex
     cpu: Cpu
     model_of: ModelOf
+    reader: Reader | None = None
 
 
 def outline(deps: Deps, lease: Lease) -> Outcome:
@@ -184,7 +186,7 @@ def assemble(deps: Deps, lease: Lease) -> Outcome:
 
 
 def _engine(deps: Deps, lease: Lease, facts: RunFacts) -> SynthesisEngine:
-    return engine_of(facts.engine, deps.cpu, deps.model_of(lease))
+    return engine_of(facts.engine, deps.cpu, deps.model_of(lease), deps.reader)
 
 
 def _brief(deps: Deps, lease: Lease, facts: RunFacts) -> WritingBrief:

@@ -7,7 +7,7 @@ from shared.bootstrap import WorkerParts, worker_main
 
 def _deps(parts: WorkerParts) -> Deps:
     storage = parts.storage
-    return Deps(storage.materials, storage.snapshots, storage.index, parts.cpu, parts.model_of)
+    return Deps(storage.materials, storage.snapshots, storage.index, parts.cpu, parts.model_of, parts.reader)
 
 
 if __name__ == "__main__":

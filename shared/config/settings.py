@@ -47,6 +47,9 @@ class Settings(BaseSettings):
     cpu_processes: int = Field(default=1, ge=1, le=64, description="Limited subprocesses of one worker for CPU work.")
     stop_grace_seconds: float = Field(default=10.0, gt=0.0, description="Time for running steps when a worker stops.")
     pdf_backend: Literal["pymupdf", "pypdfium2"] = Field(default="pymupdf", description="Library that opens PDFs.")
+    reader: Literal["on", "off"] = Field(
+        default="on", description="Whether the local reader looks for answers where no model does; off: words alone."
+    )
     max_running_runs: int = Field(default=4, ge=1, description="Runs of one owner that research at once.")
     max_errors: int = Field(default=3, ge=1, description="Errors after which a step is given up.")
     max_interruptions: int = Field(default=5, ge=1, description="Lost workers after which a step is given up.")

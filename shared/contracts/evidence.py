@@ -102,6 +102,16 @@ class EvidenceScope(Stored):
     methodology: str | None = None
 
 
+class Answered(Stored):
+    """Words inside a span that answer a question: their place in the snapshot's text, and how sure that is."""
+
+    question_id: str
+    start: int
+    end: int
+    certainty_bp: int
+    """Calibrated probability, in basis points, that these words answer the question."""
+
+
 class Evidence(Stored):
     """A span that bears on a question: ``excerpt`` is the snapshot's text from ``start`` to ``end``."""
 
@@ -124,6 +134,10 @@ class Evidence(Stored):
     locator: Locator
     sha256: str
     in_scope: bool = True
+    answers: tuple[Answered, ...] = ()
+    """What answers in it, by question."""
+    read_by: str | None = None
+    """Who looked for answers in its source: the reader, or the rules on words alone; None where a model did."""
 
 
 class SourceDetail(Source):

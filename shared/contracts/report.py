@@ -11,6 +11,7 @@ Verdict = Literal["supported", "partially_supported", "unsupported", "unresolvab
 StatementKind = Literal["finding", "analysis", "caveat"]
 DraftForm = Literal["paragraph", "list", "table"]
 Confidence = Literal["high", "medium", "low"]
+GapKind = Literal["not_found", "in_part", "unconfirmed", "disputed", "unclear"]
 
 
 class DerivedInput(Stored):
@@ -41,6 +42,8 @@ class Statement(Stored):
     statement_ids: tuple[str, ...] = ()
     confidence: Confidence = "medium"
     derived: Derived | None = None
+    answer: str | None = None
+    """On a short answer: the words of ``text`` that answer, as they are printed."""
 
 
 class Paragraph(Stored):
@@ -82,6 +85,8 @@ class Gap(Stored):
 
     question_id: str | None
     description: str
+    kind: GapKind | None = None
+    """Why a question is not answered; None where the gap is a source that was not read."""
 
 
 class ContradictionRow(Stored):
@@ -123,6 +128,8 @@ class Report(Stored):
     status: Literal["completed", "budget_exhausted"]
     engine: str
     short_answer: Statement | None
+    nearest: tuple[Statement, ...] = ()
+    """Where there is no short answer: what comes closest, and does not answer."""
     executive_summary: tuple[Statement, ...]
     sections: tuple[Section, ...]
     contradictions: tuple[ContradictionRow, ...]

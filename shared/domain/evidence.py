@@ -5,6 +5,9 @@ import re
 RELEVANCE_BAR_BP = 5000
 """Relevance, in basis points, from which supporting evidence covers its question."""
 
+ANSWER_BAR_BP = 4000
+"""Certainty, in basis points, from which words count as an answer."""
+
 MAX_EXCERPT_CHARS = 1000
 """Longest excerpt that a piece of evidence holds."""
 

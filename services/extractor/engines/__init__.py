@@ -11,6 +11,7 @@ from shared.domain.engines import MANAGED
 from shared.domain.errors import Permanent
 from shared.ports.cpu import Cpu
 from shared.ports.model import Model
+from shared.ports.reader import Reader
 
 
 class ExtractEngine(Protocol):
@@ -21,19 +22,19 @@ class ExtractEngine(Protocol):
         ...
 
 
-ENGINES: Mapping[str, Callable[[Cpu, Model], ExtractEngine]] = {
-    "baseline": lambda cpu, _: ExtractiveExtraction(cpu),
-    "extractive": lambda cpu, _: ExtractiveExtraction(cpu),
-    "llm": LlmExtraction,
-    **dict.fromkeys(MANAGED, lambda cpu, _: ManagedExtraction(cpu)),
+ENGINES: Mapping[str, Callable[[Cpu, Model, Reader | None], ExtractEngine]] = {
+    "baseline": lambda cpu, _, reader: ExtractiveExtraction(cpu, reader),
+    "extractive": lambda cpu, _, reader: ExtractiveExtraction(cpu, reader),
+    "llm": lambda cpu, model, _: LlmExtraction(cpu, model),
+    **dict.fromkeys(MANAGED, lambda cpu, _, __: ManagedExtraction(cpu)),
 }
-"""The engines that there are, by name; each is made with the processes and the model that it may use."""
+"""The engines that there are, by name; each is made with the processes, the model and the reader that it may use."""
 
 
-def engine_of(name: str, cpu: Cpu, model: Model) -> ExtractEngine:
+def engine_of(name: str, cpu: Cpu, model: Model, reader: Reader | None = None) -> ExtractEngine:
     """Return the engine of this name; raise `Permanent` with the known names."""
     try:
-        return ENGINES[name](cpu, model)
+        return ENGINES[name](cpu, model, reader)
     except KeyError:
         known = ", ".join(sorted(ENGINES))
         raise Permanent("unknown_engine", f"There is no engine {name}; this worker has: {known}.") from None

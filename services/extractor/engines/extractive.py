@@ -1,4 +1,6 @@
-"""Extraction without a model: segments ranked by how much of a question they answer, the best kept by reference.
+"""Extraction without a language model: what answers a question, and segments that bear on it, kept by reference.
+
+What answers is found by the reader or by words alone (`answers`), each with its certainty.
 
 A segment's relevance is the share of the question's term weight that it holds with its surroundings (title, heading,
 the segment before it). A segment that lacks the thing asked for is no answer, nor is one without a figure where one is
@@ -9,9 +11,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from math import fsum
 
+from services.extractor.engines.answers import Found, find
 from services.extractor.engines.spans import ExtractRequest, Picked
+from shared.contracts.evidence import Stance
 from shared.domain.answering import answering, can_answer
-from shared.domain.evidence import RELEVANCE_BAR_BP, gives_orders
+from shared.domain.evidence import ANSWER_BAR_BP, RELEVANCE_BAR_BP, gives_orders
 from shared.domain.maps import nearest_heading
 from shared.domain.numbers import Quantity, quantities
 from shared.domain.questions import AnswerKind, Asked, asked
@@ -19,6 +23,7 @@ from shared.domain.rank import CorpusStats
 from shared.domain.segments import ROW_SEPARATOR
 from shared.domain.text import content_terms
 from shared.ports.cpu import Cpu, CpuLimits
+from shared.ports.reader import Reader
 
 PICKS_PER_QUESTION = 4
 """Spans of one source that are kept for one question."""
@@ -41,6 +46,12 @@ LINK_NEEDED = 0.6
 LINKED_FACTOR = 0.9
 """What the relevance of a segment is multiplied by that answers only together with another."""
 
+ANSWERS_PER_QUESTION = 3
+"""Answers of one source that are kept for one question."""
+
+LEAST_CERTAINTY = 0.05
+"""What is less sure than this is not kept as an answer at all."""
+
 EXTRACT_LIMITS = CpuLimits(wall_s=90, cpu_s=60, memory_bytes=2_000_000_000)
 
 _STOPS = (".", "!", "…", ";", ":", "。", "！")
@@ -60,15 +71,15 @@ class _Segment:
 class ExtractiveExtraction:
     """See `services.extractor.engines.ExtractEngine`; the ranking runs in a limited subprocess."""
 
-    def __init__(self, cpu: Cpu) -> None:
-        self._cpu = cpu
+    def __init__(self, cpu: Cpu, reader: Reader | None) -> None:
+        self._cpu, self._reader = cpu, reader
 
     def extract(self, request: ExtractRequest) -> tuple[Picked, ...]:
         """Return the spans that answer each question."""
-        return self._cpu.run(extract_spans, request, limits=EXTRACT_LIMITS)
+        return self._cpu.run(extract_spans, request, self._reader, limits=EXTRACT_LIMITS)
 
 
-def extract_spans(request: ExtractRequest) -> tuple[Picked, ...]:
+def extract_spans(request: ExtractRequest, reader: Reader | None = None) -> tuple[Picked, ...]:
     """Return the spans that answer each question, the most relevant first, then those that only bear on it."""
     segments = _segments(request)
     query = frozenset(content_terms(request.query))
@@ -83,7 +94,32 @@ def extract_spans(request: ExtractRequest) -> tuple[Picked, ...]:
         picked += [_picked(question_id, question, s, r) for r, s in answers]
         room = PICKS_PER_QUESTION - len(answers)
         picked += [replace(_picked(question_id, question, s, r), stance="context") for r, s in context[:room]]
+        picked = _with_answers(picked, (question_id, text), request, reader)
     return tuple(picked)
+
+
+def _with_answers(
+    picked: list[Picked], question: tuple[str, str], request: ExtractRequest, reader: Reader | None
+) -> list[Picked]:
+    """Add to the spans of a question what answers it and how sure that is; a span that only answers is a new one."""
+    question_id, text = question
+    who, found = find(request, text, reader)
+    own = {(p.segment_start, p.segment_end): replace(p, read_by=who) for p in picked if p.question_id == question_id}
+    for one in found[:ANSWERS_PER_QUESTION]:
+        if one.certainty >= LEAST_CERTAINTY:
+            place = one.first, one.last
+            known = own.get(place) or _answering_pick(question_id, asked(text), one, request)
+            words = one.answer or (request.segments[one.first][0], request.segments[one.last - 1][1])
+            own[place] = replace(known, answer=words, certainty=one.certainty, read_by=who)
+    return [p for p in picked if p.question_id != question_id] + list(own.values())
+
+
+def _answering_pick(question_id: str, question: Asked, found: Found, request: ExtractRequest) -> Picked:
+    """Return a span that only the search for answers has found."""
+    start, end = request.segments[found.first][0], request.segments[found.last - 1][1]
+    pick = _picked_text(question_id, question, request.text[start:end], found.certainty)
+    stance: Stance = "supports" if found.certainty >= ANSWER_BAR_BP / 10_000 else "context"
+    return replace(pick, segment_start=found.first, segment_end=found.last, stance=stance)
 
 
 def _best(scored: Iterable[tuple[float, _Segment]], bar: float) -> list[tuple[float, _Segment]]:
@@ -175,11 +211,16 @@ def _answer_value(text: str, question: Asked) -> Quantity | None:
 
 
 def _picked(question_id: str, question: Asked, segment: _Segment, relevance: float) -> Picked:
-    value = _answer_value(segment.text, question)
+    pick = _picked_text(question_id, question, segment.text, relevance)
+    return replace(pick, segment_start=segment.number, segment_end=segment.number + 1)
+
+
+def _picked_text(question_id: str, question: Asked, text: str, relevance: float) -> Picked:
+    value = _answer_value(text, question)
     return Picked(
         question_id=question_id,
-        segment_start=segment.number,
-        segment_end=segment.number + 1,
+        segment_start=0,
+        segment_end=1,
         relevance=relevance,
         number=float(value.value) if value is not None and value.kind != "date" else None,
         unit=value.unit if value is not None and value.kind != "date" else None,

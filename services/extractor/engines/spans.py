@@ -39,3 +39,9 @@ class Picked:
     date: str | None = None
     stance: Stance = "supports"
     claim_key: str | None = None
+    answer: tuple[int, int] | None = None
+    """Code points of the text that answer, end exclusive."""
+    certainty: float = 0.0
+    """Probability, 0 to 1, that they do."""
+    read_by: str | None = None
+    """Who looked for answers."""

@@ -15,6 +15,7 @@ from shared.domain.engines import MANAGED
 from shared.domain.errors import Permanent
 from shared.ports.cpu import Cpu
 from shared.ports.model import Model
+from shared.ports.reader import Reader
 
 
 class SynthesisEngine(Protocol):
@@ -43,19 +44,19 @@ class SynthesisEngine(Protocol):
         ...
 
 
-ENGINES: Mapping[str, Callable[[Cpu, Model], SynthesisEngine]] = {
-    "baseline": BaselineSynthesis,
-    "extractive": lambda cpu, _: ExtractiveSynthesis(cpu),
-    "llm": LlmSynthesis,
-    **dict.fromkeys(MANAGED, ManagedSynthesis),
+ENGINES: Mapping[str, Callable[[Cpu, Model, Reader | None], SynthesisEngine]] = {
+    "baseline": lambda cpu, model, _: BaselineSynthesis(cpu, model),
+    "extractive": lambda cpu, _, reader: ExtractiveSynthesis(cpu, reader),
+    "llm": lambda cpu, model, _: LlmSynthesis(cpu, model),
+    **dict.fromkeys(MANAGED, lambda cpu, model, _: ManagedSynthesis(cpu, model)),
 }
-"""The engines that there are, by name; each is made with the processes and the model that it may use."""
+"""The engines that there are, by name; each is made with the processes, the model and the reader that it may use."""
 
 
-def engine_of(name: str, cpu: Cpu, model: Model) -> SynthesisEngine:
+def engine_of(name: str, cpu: Cpu, model: Model, reader: Reader | None = None) -> SynthesisEngine:
     """Return the engine of this name; raise `Permanent` with the known names."""
     try:
-        return ENGINES[name](cpu, model)
+        return ENGINES[name](cpu, model, reader)
     except KeyError:
         known = ", ".join(sorted(ENGINES))
         raise Permanent("unknown_engine", f"There is no engine {name}; this worker has: {known}.") from None

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 
 from services.synthesizer.engines.answers import Verification, Writing
+from services.synthesizer.engines.pairs import PAIR_LIMITS, read_pair
 from services.synthesizer.gate.context import GateContext
 from services.synthesizer.gate.judge import judge_aligned
-from services.synthesizer.rules.answers import first_required
+from services.synthesizer.rules.answers import first_required, is_answered_by_one, looked_through
 from services.synthesizer.rules.chains import answering_pair, each_where_it_serves_best, without_the_unasked
 from services.synthesizer.rules.selection import outline, shared_room
 from services.synthesizer.rules.writing import (
@@ -16,8 +17,11 @@ from services.synthesizer.rules.writing import (
     answer_draft,
     verbatim_drafts,
 )
+from shared.contracts.evidence import Evidence
 from shared.contracts.report import Draft, Statement
+from shared.domain.evidence import ANSWER_BAR_BP
 from shared.ports.cpu import Cpu, CpuLimits
+from shared.ports.reader import Reader
 
 VERIFY_LIMITS = CpuLimits(wall_s=90, cpu_s=60, memory_bytes=2_000_000_000)
 
@@ -25,8 +29,8 @@ VERIFY_LIMITS = CpuLimits(wall_s=90, cpu_s=60, memory_bytes=2_000_000_000)
 class ExtractiveSynthesis:
     """See `services.synthesizer.engines.SynthesisEngine`."""
 
-    def __init__(self, cpu: Cpu) -> None:
-        self._cpu = cpu
+    def __init__(self, cpu: Cpu, reader: Reader | None = None) -> None:
+        self._cpu, self._reader = cpu, reader
 
     def outline(self, task: OutlineTask) -> dict[str, tuple[str, ...]]:
         """Share the evidence out by the questions of the sections, the most relevant first.
@@ -40,8 +44,24 @@ class ExtractiveSynthesis:
         evidence = tuple(e.model_copy(update={"stance": "supports"}) for e in evidence)
         told = each_where_it_serves_best(task.plan, evidence, task.sources, task.stats)
         sections = outline(task.plan, told, task.sources, room)
-        chain = answering_pair(first_required(task.plan), evidence, task.sources, task.stats)
+        chain = self._chain(task, evidence)
         return {SUMMARY: chain, **sections} if chain else sections
+
+    def _chain(self, task: OutlineTask, evidence: Sequence[Evidence]) -> tuple[str, ...]:
+        """Return two pieces of evidence that answer the first question together, where no single one does."""
+        question = first_required(task.plan)
+        if task.stats is None or is_answered_by_one(question, evidence):
+            return ()
+        chain = answering_pair(question, evidence, task.sources, task.stats)
+        if not chain or not looked_through(question, evidence):
+            return chain
+        texts = {e.evidence_id: e for e in evidence}
+        one, other = (texts[i] for i in chain)
+        title = (source.title if (source := task.sources.get(other.source_id)) else None) or ""
+        read = self._cpu.run(
+            read_pair, question.text, (one.excerpt, other.excerpt), title, task.stats, self._reader, limits=PAIR_LIMITS
+        )
+        return chain if read.certainty >= ANSWER_BAR_BP / 10_000 else ()
 
     def write(self, task: SectionTask, _: WritingBrief) -> Writing:
         """Draft the sentences of the section's evidence, word for word."""

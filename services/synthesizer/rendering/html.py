@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from services.synthesizer.rendering.parts import (
     EMPTY_SECTION,
+    NEAREST,
     NOTHING_FOUND,
     PARTIAL,
     excerpt_cards,
@@ -43,6 +44,7 @@ def render_html(report: Report, evidence: Sequence[Evidence], sources: Sequence[
             policy=_policy(style),
             partial_note=PARTIAL,
             nothing_found=NOTHING_FOUND,
+            nearest_note=NEAREST,
             empty_section=EMPTY_SECTION,
             verification=verification_line(report),
             mix=mix_line(report),

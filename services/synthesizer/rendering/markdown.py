@@ -10,6 +10,7 @@ from itertools import groupby
 
 from services.synthesizer.rendering.parts import (
     EMPTY_SECTION,
+    NEAREST,
     NOTHING_FOUND,
     PARTIAL,
     Parts,
@@ -65,7 +66,7 @@ def _blocks(parts: Parts) -> Iterator[str]:
     yield f"**Question:** {escape(report.question)}"
     yield f"As of {escape(report.as_of)}." if report.as_of else ""
     yield "## Short answer"
-    yield _sentence(report.short_answer, parts) if report.short_answer else NOTHING_FOUND
+    yield from _answer(parts)
     if report.executive_summary:
         yield "## Summary"
         yield _list([_sentence(s, parts) for s in report.executive_summary])
@@ -81,6 +82,19 @@ def _blocks(parts: Parts) -> Iterator[str]:
     yield from _sources(parts)
     yield "---"
     yield f"{verification_line(report)} Run {escape(report.run_id)}, engine {escape(report.engine)}."
+
+
+def _answer(parts: Parts) -> Iterator[str]:
+    """Yield the words that answer and the sentence that holds them, or what comes nearest where nothing answers."""
+    answer = parts.report.short_answer
+    if answer is not None:
+        yield f"**{escape(answer.answer)}**" if answer.answer else ""
+        yield _sentence(answer, parts)
+    elif parts.report.nearest:
+        yield NEAREST
+        yield _list([_sentence(statement, parts) for statement in parts.report.nearest])
+    else:
+        yield NOTHING_FOUND
 
 
 def _section(section: Section, parts: Parts) -> Iterator[str]:

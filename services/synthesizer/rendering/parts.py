@@ -15,6 +15,7 @@ PARTIAL = (
     "Every sentence in it has passed the same check as in a complete one."
 )
 NOTHING_FOUND = "Nothing was found that passed the check."
+NEAREST = "Nothing that was read answers the question. What comes nearest, and does not answer it:"
 EMPTY_SECTION = "Nothing further was found for this section."
 
 _FOREIGN_MARK = re.compile(r"\[(\^?\d[\d,;–\- ]{0,12}|\^\w{1,12})\]")

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from services.synthesizer.gate.names import proper_names
 from shared.contracts.evidence import Contradiction, Evidence, Source
 from shared.contracts.plan import Plan, Question
-from shared.contracts.report import Statement
+from shared.contracts.report import Confidence, Statement
 from shared.domain.answering import answering
+from shared.domain.evidence import ANSWER_BAR_BP
+from shared.domain.excerpts import one_line
 from shared.domain.numbers import Quantity, missing_quantities
 from shared.domain.questions import AnswerKind, Asked, asked
 from shared.domain.text import content_terms
@@ -16,6 +18,15 @@ CLOSE_BP = 300
 CLOSE_FOR_DATES_BP = 1500
 """Relevances this close, in basis points, do not decide between findings, the dates of their sources do; where a date
 is asked for, a newer source may correct an older one, and more counts as close."""
+
+CLOSE_CERTAINTY_BP = 500
+"""Certainties this close, in basis points, do not decide between answers."""
+
+HIGH_BP = 8500
+"""Certainty, in basis points, from which an answer is told with high confidence."""
+
+NEAREST = 3
+"""Findings that are shown as nearest where nothing answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +63,14 @@ def bears_on(statement: Statement, question_id: str, evidence: Mapping[str, Evid
 
 
 def best_finding(question: Question, findings: Sequence[Statement], known: Known) -> Statement | None:
-    """Return the finding that answers the question best.
+    """Return the finding that answers the question best; None where none does, or is not sure enough."""
+    if looked_through(question, known.evidence.values()):
+        return surest(question, findings, known)
+    return most_relevant(question, findings, known)
+
+
+def most_relevant(question: Question, findings: Sequence[Statement], known: Known) -> Statement | None:
+    """Return the finding that serves a question best where a model has chosen the evidence.
 
     One that holds the kind of thing asked for comes first, then the more relevant; among nearly equal ones the newer
     source. Where the best takes part in a contradiction, the newest side that holds such a thing answers.
@@ -66,6 +84,60 @@ def best_finding(question: Question, findings: Sequence[Statement], known: Known
     best = max(candidates, key=lambda s: _weight(s, question, top, fit[s.id], known))
     rivals = [s for s in candidates if _opposed(best, s, known) and fit[s.id] >= fit[best.id]]
     return max((best, *rivals), key=lambda s: _published(s, known)) if rivals else best
+
+
+def looked_through(question: Question, evidence: Iterable[Evidence]) -> bool:
+    """Tell whether the sources of a question's evidence were looked through for answers, each with its certainty."""
+    return any(e.read_by is not None for e in evidence if question.id in e.question_ids)
+
+
+def is_answered_by_one(question: Question, evidence: Iterable[Evidence]) -> bool:
+    """Tell whether a single piece of evidence answers a question surely enough."""
+    found = (one for e in evidence for one in e.answers)
+    return any(one.question_id == question.id and one.certainty_bp >= ANSWER_BAR_BP for one in found)
+
+
+def surest(question: Question, findings: Sequence[Statement], known: Known) -> Statement | None:
+    """Return the finding that answers a question most surely, with the words that do.
+
+    Among answers that are nearly as sure the newest source comes first; where the best takes part in a contradiction,
+    the newest of its sides.
+    """
+    rated = [found for s in findings for found in _answers_in(s, question, known)]
+    rated = [(sure, told) for sure, told in rated if sure >= ANSWER_BAR_BP]
+    if not rated:
+        return None
+    top = max(sure for sure, _ in rated)
+    near = [(sure, told) for sure, told in rated if sure >= top - CLOSE_CERTAINTY_BP]
+    sure, best = max(near, key=lambda found: (_published(found[1], known), found[0]))
+    rivals = [told for _, told in rated if _opposed(best, told, known)]
+    best = max((best, *rivals), key=lambda told: _published(told, known)) if rivals else best
+    contested = any(set(best.evidence_ids) & set(c.evidence_ids) for c in known.contradictions)
+    return best.model_copy(update={"confidence": confidence_from(sure, contested=contested)})
+
+
+def confidence_from(certainty_bp: int, *, contested: bool) -> Confidence:
+    """Return the confidence of an answer: by its certainty, and never high where sources do not agree."""
+    return "high" if certainty_bp >= HIGH_BP and not contested else "medium"
+
+
+def _answers_in(statement: Statement, question: Question, known: Known) -> Iterable[tuple[int, Statement]]:
+    """Yield a finding with what answers in it, and how sure that is."""
+    for item in _cited(statement, known):
+        for one in item.answers:
+            words = one_line(item.excerpt[one.start - item.start : one.end - item.start])
+            if one.question_id != question.id or not words or words not in statement.text:
+                continue
+            whole = one.end - one.start == item.end - item.start
+            yield one.certainty_bp, statement.model_copy(update={"answer": None if whole else words})
+
+
+def nearest(question: Question, findings: Sequence[Statement], known: Known) -> tuple[Statement, ...]:
+    """Return what comes closest to an answer, and does not answer."""
+    candidates = [s for s in findings if bears_on(s, question.id, known.evidence)]
+    rated = {s.id: max((sure for sure, _ in _answers_in(s, question, known)), default=0) for s in candidates}
+    ranked = sorted(candidates, key=lambda s: (-rated[s.id], -_relevance(s, question.id, known), s.id))
+    return tuple(ranked[:NEAREST])
 
 
 def answer_fit(text: str, question: str, what: Asked) -> int:

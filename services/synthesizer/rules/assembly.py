@@ -7,7 +7,16 @@ from typing import Any, Literal
 
 from services.synthesizer.gate.judge import unverified
 from services.synthesizer.gate.support import VERIFIER, VERIFIER_VERSION
-from services.synthesizer.rules.answers import Known, bears_on, executive_summary, short_answer
+from services.synthesizer.rules.answers import (
+    Known,
+    bears_on,
+    best_finding,
+    executive_summary,
+    first_required,
+    looked_through,
+    nearest,
+    short_answer,
+)
 from services.synthesizer.rules.chains import weighed
 from services.synthesizer.rules.citing import cited_ids, number
 from services.synthesizer.rules.confidence import confidence_of, contested_evidence
@@ -18,7 +27,7 @@ from services.synthesizer.rules.summaries import standing
 from services.synthesizer.rules.writing import round_of_draft
 from shared.contracts.evidence import Contradiction, Evidence, Source
 from shared.contracts.managed import ToldReport
-from shared.contracts.plan import Plan
+from shared.contracts.plan import Plan, Question
 from shared.contracts.report import (
     Citation,
     ContradictionRow,
@@ -105,10 +114,11 @@ def assemble(material: Material) -> Assembled:
         status=material.terminal_status if findings else "budget_exhausted",
         engine=material.engine,
         short_answer=answer,
+        nearest=() if answer else nearest(first_required(material.plan), findings, known),
         executive_summary=told_summary(emitted) or executive_summary(material.plan, findings, known, answer),
         sections=tuple(_sections(material.plan, emitted, evidence)),
         contradictions=tuple(_conflict(c) for c in contradictions),
-        gaps=tuple(_gaps(material, findings, evidence)),
+        gaps=tuple(_gaps(material, findings, known)),
         methodology=methodology(_course(material, emitted), summary),
         citations=(),
         verification=summary,
@@ -235,11 +245,12 @@ def _conflict(contradiction: Contradiction) -> ContradictionRow:
     )
 
 
-def _gaps(material: Material, findings: Sequence[Statement], evidence: Mapping[str, Evidence]) -> Iterator[Gap]:
+def _gaps(material: Material, findings: Sequence[Statement], known: Known) -> Iterator[Gap]:
     """Yield what was asked and not found, then what could not be read."""
     for question in material.plan.questions:
-        if not any(bears_on(s, question.id, evidence) for s in findings):
-            yield Gap(question_id=question.id, description=f"Not found: no checked passage answers “{question.text}”")
+        if not is_answered(question, findings, known):
+            told = f"Not found: no checked passage answers “{question.text}”"
+            yield Gap(question_id=question.id, description=told, kind="not_found")
     unreadable = [s for s in material.sources if s.status in _NOT_READ]
     for source in unreadable[:UNREADABLE_SHOWN]:
         why = f": {source.reason}" if source.reason else ""
@@ -248,6 +259,13 @@ def _gaps(material: Material, findings: Sequence[Statement], evidence: Mapping[s
         yield Gap(question_id=None, description=f"Not read: {len(unreadable) - UNREADABLE_SHOWN} further sources")
     for address in (material.told.refused if material.told else ())[:UNREADABLE_SHOWN]:
         yield Gap(question_id=None, description=f"Not read: {address}: the run's rules do not allow this address.")
+
+
+def is_answered(question: Question, findings: Sequence[Statement], known: Known) -> bool:
+    """Tell whether a finding answers a question; where a model chose the evidence, whether one bears on it."""
+    if looked_through(question, known.evidence.values()):
+        return best_finding(question, findings, known) is not None
+    return any(bears_on(s, question.id, known.evidence) for s in findings)
 
 
 def _course(material: Material, emitted: Sequence[Draft]) -> Course:

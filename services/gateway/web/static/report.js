@@ -63,7 +63,18 @@ export class ReportView {
 
   #answer() {
     const { short_answer: answer } = this.report;
-    return make("section", { "aria-label": "Short answer", class: "card answer" }, answer === null ? make("p", { lang: "en" }, "Nothing was found that passed the check.") : make("p", {}, this.#statement(answer)));
+    const told = answer === null ? this.#nearest() : [answer.answer ? said(answer.answer, "p", { class: "words" }) : null, make("p", {}, this.#statement(answer))];
+    return make("section", { "aria-label": "Short answer", class: "card answer" }, told);
+  }
+
+  /** What comes closest where nothing answers. */
+  #nearest() {
+    const { nearest } = this.report;
+    if (nearest.length === 0) return make("p", { lang: "en" }, "Nothing was found that passed the check.");
+    return [
+      make("p", { lang: "en" }, "Nothing that was read answers the question. What comes nearest, and does not answer it:"),
+      make("ul", {}, nearest.map((statement) => make("li", {}, this.#statement(statement)))),
+    ];
   }
 
   #summary() {

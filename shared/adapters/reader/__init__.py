@@ -1,0 +1,1 @@
+"""The local reader: a small cross-encoder in eight bits, run by onnxruntime."""
