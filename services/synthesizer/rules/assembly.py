@@ -40,6 +40,8 @@ TerminalStatus = Literal["completed", "budget_exhausted"]
 UNREADABLE_SHOWN = 20
 """Sources that could not be read which a report names one by one."""
 
+UNREAD = "Research ended before it had been read."
+
 _NOT_READ = frozenset({"blocked", "failed", "unsupported"})
 _READ = frozenset({"fetched", "duplicate"})
 
@@ -67,6 +69,8 @@ class Material:
     usage: Mapping[str, Any]
     told: ToldReport | None = None
     """The report of a provider's job, where one has done the research."""
+    unread: frozenset[str] = frozenset()
+    """Sources whose reading, or the search for evidence in them, was cancelled when research ended."""
     unwritten: frozenset[tuple[str, int]] = frozenset()
     """Sections and their rounds where sentences of the sources were drafted in place of what the model wrote."""
 
@@ -240,9 +244,11 @@ def _gaps(material: Material, findings: Sequence[Statement], evidence: Mapping[s
     for question in material.plan.questions:
         if not any(bears_on(s, question.id, evidence) for s in findings):
             yield Gap(question_id=question.id, description=f"Not found: no checked passage answers “{question.text}”")
-    unreadable = [s for s in material.sources if s.status in _NOT_READ]
+    unread = _unread(material)
+    unreadable = [s for s in material.sources if s.status in _NOT_READ or s.source_id in unread]
     for source in unreadable[:UNREADABLE_SHOWN]:
-        why = f": {source.reason}" if source.reason else ""
+        reason = source.reason if source.status in _NOT_READ else UNREAD
+        why = f": {reason}" if reason else ""
         yield Gap(question_id=None, description=f"Not read: {source.title or source.url}{why}")
     if len(unreadable) > UNREADABLE_SHOWN:
         yield Gap(question_id=None, description=f"Not read: {len(unreadable) - UNREADABLE_SHOWN} further sources")
@@ -250,14 +256,21 @@ def _gaps(material: Material, findings: Sequence[Statement], evidence: Mapping[s
         yield Gap(question_id=None, description=f"Not read: {address}: the run's rules do not allow this address.")
 
 
+def _unread(material: Material) -> frozenset[str]:
+    """Return the sources that were not read to their end and gave nothing, though nothing was wrong with them."""
+    return material.unread - {e.source_id for e in material.evidence}
+
+
 def _course(material: Material, emitted: Sequence[Draft]) -> Course:
-    read = [s for s in material.sources if s.status in _READ]
+    unread = _unread(material)
+    read = [s for s in material.sources if s.status in _READ and s.source_id not in unread]
     return Course(
         engine=material.engine,
         questions=len(material.plan.questions),
         searches=material.searches,
         found=len(material.sources),
         read=len(read),
+        unread=sum(s.source_id in unread and s.status not in _NOT_READ for s in material.sources),
         copies=sum(s.duplicate_of is not None for s in read),
         evidence=len(material.evidence),
         as_of=material.as_of,
