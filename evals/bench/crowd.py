@@ -25,6 +25,8 @@ from tests.support.stack import Stack, running_stack, wait_until
 LARGE_BYTES = 10_000_000
 PATIENCE_S = 900.0
 """A quick run may take ten minutes by its own limit; none may take much longer."""
+SHOWN = 12
+"""Runs without the right answer that are printed; the result file holds all."""
 SENTENCE = "The harbour master of quay {n} keeps a ledger of ropes, tar and lamps, and counts barrel {m} twice a week."
 
 
@@ -140,9 +142,8 @@ def main() -> None:
         with stack_over(site) as stack:
             endings = play(Api(stack.address), runs)
     table(["pages", "runs", "right", "true reason", "false", "first s", "last s"], list(rows(endings)))
-    for ending in endings:
-        if ending.verdict != "right":
-            print(f"{ending.verdict}: {ending.name} ended as {ending.status} ({ending.stop_reason}): {ending.why}")
+    for ending in [e for e in endings if e.verdict != "right"][:SHOWN]:
+        print(f"{ending.verdict}: {ending.name} ended as {ending.status} ({ending.stop_reason}): {ending.why}")
     bars = [
         Bar("runs that end with their right answer or a true reason", share(endings, "right", "true reason"), 1.0),
         Bar("runs over small pages that end with their right answer", share(of(endings, "small"), "right"), 1.0),

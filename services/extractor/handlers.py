@@ -29,7 +29,7 @@ BROWSER = "browser"
 """The tier of a page that a browser has read, and what a parse asks for that needs one."""
 NO_BROWSER = "No browser is set up here to run its scripts."
 PARSE_MEMORY_BYTES = 2_000_000_000
-PARSE_WALL_S = 200.0
+PARSE_WALL_S = 600.0
 """Wall-clock seconds of one reading: a guard against what sleeps, since how long work takes depends on the machine."""
 
 

@@ -25,8 +25,9 @@ def may_run() -> ColumnElement[bool]:
 
 def waiting_steps(session: Session, kinds: Collection[StepKind]) -> tuple[Waiting, ...]:
     """Return the oldest step of these kinds that is due of each run."""
+    waited_s = func.extract("epoch", func.clock_timestamp() - StepRow.created_at)
     wanted = (
-        select(StepRow.id, StepRow.run_id, RunRow.owner_id)
+        select(StepRow.id, StepRow.run_id, RunRow.owner_id, StepRow.inputs["bytes"].as_integer(), waited_s)
         .ext(distinct_on(StepRow.run_id))
         .join(RunRow, RunRow.id == StepRow.run_id)
         .where(
@@ -37,4 +38,5 @@ def waiting_steps(session: Session, kinds: Collection[StepKind]) -> tuple[Waitin
         )
         .order_by(StepRow.run_id, StepRow.id)
     )
-    return tuple(Waiting(StepId(s), RunId(r), OwnerId(o)) for s, r, o in session.execute(wanted))
+    rows = session.execute(wanted)
+    return tuple(Waiting(StepId(s), RunId(r), OwnerId(o), size or 0, float(waited)) for s, r, o, size, waited in rows)

@@ -27,7 +27,7 @@ KINDS: dict[StepKind, KindSpec] = {
     StepKind.SEARCH: KindSpec("fetcher", 60, "searching", "Searching"),
     StepKind.READ_SOURCE: KindSpec("fetcher", 120, "reading_source", "Reading a source"),
     StepKind.READ_IN_BROWSER: KindSpec("fetcher.browser", 120, "reading_source", "Reading a source in a browser"),
-    StepKind.PARSE: KindSpec("extractor", 300, "reading_source", "Parsing a source", in_turn=True),
+    StepKind.PARSE: KindSpec("extractor", 720, "reading_source", "Parsing a source", in_turn=True),
     StepKind.EXTRACT: KindSpec("extractor", 240, "extracting_evidence", "Extracting evidence", in_turn=True),
     StepKind.OUTLINE: KindSpec("synthesizer", 120, "synthesizing", "Outlining the report"),
     StepKind.WRITE_SECTION: KindSpec("synthesizer", 180, "synthesizing", "Writing a section"),

@@ -1,4 +1,8 @@
-"""Turns at something scarce: whoever has had least of it lately comes first, by owner, and among an owner's by run."""
+"""Turns at something scarce: whoever has had least of it lately comes first, by owner, and among an owner's by run.
+
+A run whose step will take long, by the size of what it reads, gives way to those of its owner that will not, for a
+while.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -7,6 +11,12 @@ from shared.domain.ids import OwnerId, RunId, StepId
 
 HALF_LIFE_S = 60.0
 """After so many seconds half of what somebody has had is forgotten."""
+
+S_PER_MB = 2.0
+"""About how long a text of a megabyte takes to read."""
+
+PATIENCE = 20.0
+"""For how many times as long as it will take a step gives way: short while a worker is stuck would be not at all."""
 
 _NOTHING = 0.01
 
@@ -18,6 +28,9 @@ class Waiting:
     step_id: StepId
     run_id: RunId
     owner_id: OwnerId
+    size: int = 0
+    """Bytes that are to be read, where that is known."""
+    waited_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +57,8 @@ def in_turn(waiting: Iterable[Waiting], shares: Shares) -> tuple[Waiting, ...]:
     """Return who waits in the order of their turns; among equals the oldest step comes first."""
 
     def place(item: Waiting) -> tuple[float, float, str]:
-        return shares.of_owner.get(item.owner_id, 0.0), shares.of_run.get(item.run_id, 0.0), item.step_id
+        gives_way_s = max(S_PER_MB * item.size / 1e6 - item.waited_s / PATIENCE, 0.0)
+        run_s = shares.of_run.get(item.run_id, 0.0) + gives_way_s
+        return shares.of_owner.get(item.owner_id, 0.0), run_s, item.step_id
 
     return tuple(sorted(waiting, key=place))

@@ -1,10 +1,12 @@
 """Whose turn it is at something scarce."""
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.domain.ids import OwnerId, RunId, StepId
-from shared.domain.turns import HALF_LIFE_S, Shares, Waiting, in_turn
+from shared.domain.turns import HALF_LIFE_S, PATIENCE, Shares, Waiting, in_turn
 
 LONG_S = 20.0
 
@@ -16,9 +18,19 @@ def waiting(owner: int, run: int, step: int) -> Waiting:
 
 def test_who_has_had_least_comes_first() -> None:
     """By owner, then by run, then by age."""
-    shares = Shares().had(OwnerId("own_1"), RunId("run_1_1"), 5.0).had(OwnerId("own_2"), RunId("run_2_1"), 1.0)
+    shares = Shares().had(OwnerId("own_1"), RunId("run_1_1"), 9.0).had(OwnerId("own_2"), RunId("run_2_1"), 3.0)
     line = [waiting(1, 1, 1), waiting(1, 2, 2), waiting(2, 1, 3), waiting(3, 1, 4), waiting(3, 1, 5)]
     assert [int(w.step_id[4:]) for w in in_turn(line, shares)] == [4, 5, 3, 2, 1]
+
+
+def test_a_large_text_gives_way_for_a_while() -> None:
+    """To small ones of its owner; in the end it is the oldest, and to another owner's nothing changes."""
+    large = replace(waiting(1, 1, 1), size=10_000_000)
+    line = [large, waiting(1, 2, 2), waiting(1, 3, 3)]
+    assert in_turn(line, Shares())[-1] == large
+    assert in_turn([replace(large, waited_s=20.0 * PATIENCE), *line[1:]], Shares())[0].step_id == large.step_id
+    had = Shares().had(OwnerId("own_2"), RunId("run_2_1"), 9.0)
+    assert in_turn([waiting(2, 2, 4), large], had)[0] == large
 
 
 def test_what_was_long_ago_does_not_count() -> None:
