@@ -14,7 +14,7 @@ from tests.support.servers import fresh_database
 from tests.support.site import Site, running_site
 from tests.support.stack import Stack, running_stack
 
-SETTING = Setting(small=5, large=2, bytes=2_000_000)
+SETTING = Setting(small=4, large=1, bytes=2_000_000)
 
 
 @pytest.fixture(scope="module")
