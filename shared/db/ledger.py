@@ -314,12 +314,9 @@ def end_try(
     """Make the step due again, or fail it and let the run go on without it; ``outcome`` is that of the try."""
     step.lease_token = step.leased_until = None
     kind = StepKind(step.kind)
-    if step.works_since is not None:
-        step.worked_s += max((outbox.now - step.works_since).total_seconds(), 0.0)
-        step.works_since = None
+    _stop_clock(step, outbox.now, decision)
     if isinstance(decision, Retry):
         due = outbox.now + timedelta(seconds=decision.after_s)
-        step.worked_s += 0.0 if decision.ours else decision.after_s
         step.status, step.not_before, step.wakes = StepStatus.PENDING, due, 0
         step.wake_at = due if decision.after_s > 0 else outbox.wake_at
         facts = {"step_id": step.id, "kind": kind, "attempt": step.attempts, "not_before": due.isoformat()}
@@ -336,6 +333,15 @@ def end_try(
     facts = {"step_id": step.id, "kind": kind, "attempt": step.attempts, "summary": step.error}
     outbox.event("step_failed", outcome=outcome, **facts)
     progress(session, run, outbox)
+
+
+def _stop_clock(step: StepRow, now: datetime, decision: Retry | GiveUp) -> None:
+    """Count what the try has worked, and a wait that somebody else has asked for."""
+    if step.works_since is not None:
+        step.worked_s += max((now - step.works_since).total_seconds(), 0.0)
+        step.works_since = None
+    if isinstance(decision, Retry) and not decision.ours:
+        step.worked_s += decision.after_s
 
 
 def _hold(session: Session, run: RunRow, step: StepRow, outbox: Outbox, decision: Hold) -> None:

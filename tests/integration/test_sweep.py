@@ -237,10 +237,10 @@ def test_the_straggler_clock_stands_while_a_step_waits_for_a_place(stage: Stage)
         stage.look()
     assert stage.pending(run_id, "decide") == []
     stage.claim(busy)
-    stage.lapse(14)
+    stage.lapse(8)
     stage.look()
     assert stage.pending(run_id, "decide") == []
-    stage.lapse(2)
+    stage.lapse(8)
     stage.look()
     assert len(stage.pending(run_id, "decide")) == 1
 
@@ -265,11 +265,11 @@ def test_a_worker_that_died_gives_its_source_no_bad_name(stage: Stage) -> None:
     run_id, [busy, quick] = parsing(stage, 2)
     stage.finish(quick, Outcome("parsed"))
     lease = stage.claim(busy)
-    stage.lapse(10)
+    stage.lapse(8)
     stage.expire(lease)
     stage.sweep.reclaim(busy)
     stage.claim(busy)
-    stage.lapse(10)
+    stage.lapse(8)
     stage.look()
     assert stage.pending(run_id, "decide") == []
 

@@ -240,20 +240,26 @@ def _conflict(contradiction: Contradiction) -> ContradictionRow:
 
 
 def _gaps(material: Material, findings: Sequence[Statement], evidence: Mapping[str, Evidence]) -> Iterator[Gap]:
-    """Yield what was asked and not found, then what could not be read."""
+    """Yield what was asked and not found, then what was not read."""
     for question in material.plan.questions:
         if not any(bears_on(s, question.id, evidence) for s in findings):
             yield Gap(question_id=question.id, description=f"Not found: no checked passage answers “{question.text}”")
-    unread = _unread(material)
-    unreadable = [s for s in material.sources if s.status in _NOT_READ or s.source_id in unread]
-    for source in unreadable[:UNREADABLE_SHOWN]:
-        reason = source.reason if source.status in _NOT_READ else UNREAD
-        why = f": {reason}" if reason else ""
-        yield Gap(question_id=None, description=f"Not read: {source.title or source.url}{why}")
-    if len(unreadable) > UNREADABLE_SHOWN:
-        yield Gap(question_id=None, description=f"Not read: {len(unreadable) - UNREADABLE_SHOWN} further sources")
+    yield from _gaps_of_sources(material)
     for address in (material.told.refused if material.told else ())[:UNREADABLE_SHOWN]:
         yield Gap(question_id=None, description=f"Not read: {address}: the run's rules do not allow this address.")
+
+
+def _gaps_of_sources(material: Material) -> Iterator[Gap]:
+    """Yield the sources that could not be read, and those that research ended too soon for."""
+    unread = _unread(material)
+    left = [s for s in material.sources if s.status in _NOT_READ or s.source_id in unread]
+    for source in left[:UNREADABLE_SHOWN]:
+        reason = source.reason if source.status in _NOT_READ else UNREAD
+        yield Gap(
+            question_id=None, description=": ".join(filter(None, ("Not read", source.title or source.url, reason)))
+        )
+    if len(left) > UNREADABLE_SHOWN:
+        yield Gap(question_id=None, description=f"Not read: {len(left) - UNREADABLE_SHOWN} further sources")
 
 
 def _unread(material: Material) -> frozenset[str]:
