@@ -37,6 +37,7 @@ from shared.db.sites import PostgresRobots, PostgresSites
 from shared.db.sweep import PostgresSweep
 from shared.domain.engines import MANAGED
 from shared.domain.errors import LeadlineError
+from shared.domain.ids import StepId
 from shared.domain.kinds import KINDS
 from shared.domain.retries import Caps
 from shared.domain.states import StepKind
@@ -55,6 +56,7 @@ from shared.queues.census import Census
 from shared.queues.runner import Handler, Heartbeat, Runner, deadline_of
 from shared.queues.signals import BrokerSignals
 from shared.queues.sweeper import Sweeper
+from shared.queues.turns import TurnedCpu, Turns
 from shared.queues.worker import Worker, serve, worker_name
 
 DAY_S = 86_400.0
@@ -255,7 +257,9 @@ def run_worker(
     figures = serve_figures(settings, queue, pulse.alive)
     observer = figures.observer
     storage, broker = open_storage(settings, pool_size=settings.worker_threads), open_broker(settings, queue, observer)
-    cpu = ProcessCpu(settings.cpu_processes)
+    turns = Turns(settings.cpu_processes) if all(KINDS[kind].in_turn for kind in handlers) else None
+    cpu: Cpu = ProcessCpu(settings.cpu_processes)
+    cpu = TurnedCpu(cpu, turns) if turns is not None else cpu
     heartbeat = Heartbeat(
         storage.ledger,
         settings.lease_seconds / HEARTBEATS_PER_LEASE,
@@ -277,7 +281,12 @@ def run_worker(
         figures.close()
 
     queues = tuple(dict.fromkeys(KINDS[kind].queue for kind in handlers))
-    worker = Worker(queue, queues, lambda step_id: runner.run(step_id, deps), runner.hand_back_all, close, pulse.beat)
+
+    def run(step_id: StepId) -> bool:
+        return runner.run(step_id, deps) if turns is None else runner.run_in_turn(step_id, deps, turns)
+
+    stop = turns.stop if turns is not None else lambda: None
+    worker = Worker(queue, queues, run, runner.hand_back_all, close, pulse.beat, stop)
     wait_for_schema(storage.reads.ready, threading.Event())
     serve(broker.app, worker, WorkerLimits(settings.worker_threads, settings.stop_grace_seconds), settings.log_level)
 

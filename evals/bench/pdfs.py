@@ -18,7 +18,7 @@ import pypdfium2
 
 from evals.bench.outcome import Bar, end, ratio
 from evals.truth.sets import DATA, need, table
-from services.extractor.handlers import PARSE_LIMITS
+from services.extractor.handlers import parse_limits
 from services.extractor.parsing import parse_bytes
 from shared.adapters.cpu import ProcessCpu
 from shared.contracts.snapshot import Snapshot
@@ -84,7 +84,9 @@ def run(cpu: ProcessCpu, backend: Backend, manifest: list[dict[str, Any]]) -> di
         data = (FOLDER / row["file"]).read_bytes()
         began = time.perf_counter()
         try:
-            parse, snapshot = cpu.run(parse_bytes, data, row["file"], None, None, backend, limits=PARSE_LIMITS)
+            parse, snapshot = cpu.run(
+                parse_bytes, data, row["file"], None, None, backend, limits=parse_limits(len(data))
+            )
         except CpuLimitExceeded:
             statuses["past its limits"] += 1
             continue

@@ -7,7 +7,7 @@ from services.extractor.engines.spans import ExtractRequest
 from services.extractor.identity import with_own_canonical
 from services.extractor.parsing import parse_bytes, parse_failed
 from services.extractor.reading.result import DEFAULT_PDF_BACKEND, PdfBackend, reader_version
-from services.extractor.rules import evidence_of, headings_of, source_after_parse
+from services.extractor.rules import evidence_of, headings_of, parse_cpu_s, source_after_parse
 from shared.contracts.evidence import Source
 from shared.contracts.managed import ToldReport
 from shared.contracts.snapshot import Parse
@@ -29,7 +29,9 @@ CALLS_PER_SOURCE = {Depth.QUICK: 2, Depth.STANDARD: 3, Depth.THOROUGH: 4}
 BROWSER = "browser"
 """The tier of a page that a browser has read, and what a parse asks for that needs one."""
 NO_BROWSER = "No browser is set up here to run its scripts."
-PARSE_LIMITS = CpuLimits(wall_s=90, cpu_s=60, memory_bytes=2_000_000_000)
+PARSE_MEMORY_BYTES = 2_000_000_000
+PARSE_WALL_S = 600.0
+"""Wall-clock seconds of one reading: a guard against what sleeps, since how long work takes depends on the machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,11 @@ def parse(deps: Deps, lease: Lease) -> Outcome:
     )
 
 
+def parse_limits(size: int) -> CpuLimits:
+    """Return what reading a file of so many bytes may take."""
+    return CpuLimits(wall_s=PARSE_WALL_S, cpu_s=parse_cpu_s(size), memory_bytes=PARSE_MEMORY_BYTES)
+
+
 def _read(deps: Deps, lease: Lease, content_sha256: str, name: str) -> Parse:
     """Read the bytes in a limited subprocess and keep what came of it."""
     data = deps.blobs.get(lease.owner_id, content_sha256)
@@ -89,8 +96,11 @@ def _read(deps: Deps, lease: Lease, content_sha256: str, name: str) -> Parse:
         raise Permanent("bytes_gone", f"The bytes of {name} are no longer here: upload the document again.")
     try:
         hints = (lease.inputs.get("content_type"), lease.inputs.get("url"))
-        parsed, snapshot = deps.cpu.run(parse_bytes, data, name, *hints, deps.pdf_backend, limits=PARSE_LIMITS)
+        limits = parse_limits(len(data))
+        parsed, snapshot = deps.cpu.run(parse_bytes, data, name, *hints, deps.pdf_backend, limits=limits)
     except CpuLimitExceeded as error:
+        if error.which == "wall":
+            raise  # the source is not read, but that says nothing about its bytes that should be remembered
         reason = f"Reading it went past its limits: {error}"
         parsed, snapshot = parse_failed(content_sha256, reason, deps.pdf_backend), None
     except CpuTaskCrashed as error:

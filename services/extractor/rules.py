@@ -18,6 +18,12 @@ from shared.domain.segments import SEGMENTER_VERSION, segment
 QUOTE_CONTEXT_CHARS = 60
 """How much text before and after an excerpt its locator repeats."""
 
+READ_S = 20.0
+READ_S_PER_MB = 8.0
+LONGEST_READ_S = 90.0
+"""Processor seconds that reading a file may take: some for any, more for a large one. A reading needs a tenth of that
+as a rule; what needs more is made to, and others wait behind it."""
+
 REASONS = {
     "empty": "It holds no text.",
     "unsupported": "Its format is not supported.",
@@ -28,6 +34,11 @@ REASONS = {
     "thin_content": "Without its scripts the page holds next to no text.",
     "blocked": "The site answered with a check instead of the page.",
 }
+
+
+def parse_cpu_s(size: int) -> float:
+    """Return the processor seconds that reading a file of so many bytes may take."""
+    return min(READ_S + READ_S_PER_MB * size / 1e6, LONGEST_READ_S)
 
 
 def snapshot_of(reading: Reading) -> Snapshot:

@@ -6,7 +6,7 @@ from services.fetcher import documents
 from services.fetcher.deps import Deps
 from services.fetcher.found import Found
 from shared.contracts.evidence import Source
-from shared.domain.errors import NotFound, Permanent, RateLimited
+from shared.domain.errors import NotFound, Permanent, PutOff
 from shared.domain.ids import digest_id
 from shared.domain.text import content_terms
 from shared.ports.ledger import Lease, Outcome
@@ -39,7 +39,7 @@ def read_document(deps: Deps, lease: Lease, source: Source) -> Outcome:
     except NotFound:
         return _gone(source)
     if document.status == "pending":
-        raise RateLimited("document_pending", f"{document.name} is still being taken in.", PENDING_DOCUMENT_S)
+        raise PutOff("document_pending", f"{document.name} is still being taken in.", PENDING_DOCUMENT_S)
     now = deps.materials.now()
     readable = document.status == "ready"
     fetch_id = digest_id("fch", lease.step_id, lease.token)

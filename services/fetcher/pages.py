@@ -155,6 +155,7 @@ def outcome_of(lease: Lease, source: Source, done: tuple[Attempt, ...]) -> Outco
         "content_type": last.content_type,
         "url": fetch.final_url,
         "tier": fetch.tier,
+        "bytes": fetch.bytes,
     }
     return Outcome(
         summary=f"Fetched {fetch.final_url}: {fetch.bytes:,} bytes.",

@@ -11,13 +11,16 @@ from services.fetcher.net.messages import Fetched, FetchLimits, FetchRequest
 from services.fetcher.robots import MAX_ROBOTS_BYTES, Meaning, RobotsRules, meaning_of
 from services.fetcher.times import max_age_s, retry_after_s
 from shared.contracts.runs import SourcePolicy
-from shared.domain.errors import LimitExceeded, NotAllowed, PutOff, RateLimited, StepError
+from shared.domain.errors import LimitExceeded, NotAllowed, PutOff, RateLimited, SlowSite, StepError
 from shared.domain.urls import Url, parse_url, within
 from shared.guards.sites import site_key
 from shared.ports.sites import Busy, RobotsEntry, Visitor
 
 BUSY = "site_busy"
 """The code of the error by which a step waits for its turn; that is no try."""
+
+LONGEST_LINE_S = 60.0
+"""A turn that is further off is so because the site has asked for a rest, and not because others are before us."""
 
 HOLD_S = 45.0
 """For how long a slot is taken: longer than any fetch may last, waiting in place included."""
@@ -91,7 +94,8 @@ class SiteVisit:
         site = self._slot or site_key(url.host)
         got = self._web.slots.take(site, self._visitor, delay_s=delay_s, hold_s=HOLD_S)
         if isinstance(got, Busy):
-            raise PutOff(BUSY, f"{site} is being asked by others.", got.after_s)
+            asked = delay_s > self._web.delay_s or got.after_s > LONGEST_LINE_S
+            raise (SlowSite if asked else PutOff)(BUSY, f"{site} is being asked by others.", got.after_s)
         self._held = (site, delay_s)
         self.hops = (*earlier, url)
         self._web.sleep(got.wait_s)

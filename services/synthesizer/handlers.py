@@ -33,6 +33,7 @@ from shared.domain.passages import stats_of_texts
 from shared.domain.questions import asked
 from shared.domain.rank import CorpusStats
 from shared.domain.refinement_moves import round_of, suffix_of
+from shared.domain.research_moves import unread
 from shared.domain.states import StepKind
 from shared.domain.text import content_terms
 from shared.ports.cpu import Cpu, CpuLimitExceeded, CpuTaskCrashed
@@ -295,6 +296,7 @@ def _material(deps: Deps, lease: Lease, facts: RunFacts, context: GateContext) -
         contradictions=materials.contradictions(lease.run_id),
         searches=len(materials.queries(lease.run_id)),
         usage=asdict(view.usage),
+        unread=unread(view),
         unwritten=frozenset((s.subject, round_of(s.key)) for s in written if s.result.get("unwritten")),
         told=_told(deps, facts),
     )

@@ -6,8 +6,8 @@ from sqlalchemy import CompoundSelect, func, literal, select, union_all
 from sqlalchemy.orm import Session
 
 from shared.db.engine import Transactions
-from shared.db.sweep import may_run
 from shared.db.tables import RunRow, StepRow
+from shared.db.waiting import may_run
 from shared.domain.kinds import KINDS
 from shared.domain.states import StepKind, StepStatus
 from shared.ports.observer import LedgerCensus

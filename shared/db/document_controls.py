@@ -94,7 +94,12 @@ def _take_in(session: Session, run: RunRow, outbox: Outbox, document: DocumentRo
         key=f"parse:{document_id}",
         iteration=0,
         subject=document_id,
-        inputs={"document_id": document_id, "content_sha256": document.sha256, "name": document.name},
+        inputs={
+            "document_id": document_id,
+            "content_sha256": document.sha256,
+            "name": document.name,
+            "bytes": len(data),
+        },
         status=StepStatus.PENDING,
         wake_at=outbox.wake_at,
     )

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from uuid import uuid4
 
-from sqlalchemy import func, select, update
+from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session
 
 from shared.db.engine import Transactions
@@ -18,10 +18,13 @@ from shared.db.progress import pause, progress
 from shared.db.recording import lose_document, lose_source, record
 from shared.db.tables import ApiKeyRow, AttemptRow, OwnerRow, RunRow, StepRow
 from shared.db.views import load_limits
+from shared.db.waiting import waiting_steps
+from shared.domain.errors import NoPlace
 from shared.domain.ids import LeaseToken, OwnerId, RunId, StepId
 from shared.domain.kinds import KINDS
 from shared.domain.retries import Caps, GiveUp, Hold, Retry, Tries, decide_interrupted, decide_retry, is_last
 from shared.domain.states import ACQUIRING, PLANNING_STEPS, RunKind, RunStatus, StepKind, StepStatus, claimable
+from shared.domain.turns import Waiting
 from shared.ports.ledger import Committed, Lease, Outcome
 
 MAX_ERROR_CHARS = 2000
@@ -71,13 +74,17 @@ class PostgresLedger:
 
         return self._transactions.run(work)
 
+    def waiting(self, kinds: Collection[StepKind]) -> tuple[Waiting, ...]:
+        """Return the oldest step of these kinds that is due of each run."""
+        return self._transactions.run(lambda session: waiting_steps(session, kinds))
+
     def _begin(self, session: Session, step: StepRow, outbox: Outbox, token: LeaseToken, worker: str) -> None:
         """Begin a try of a step that is due."""
         kind = StepKind(step.kind)
         until = outbox.now + timedelta(seconds=self._limits.lease_s)
         step.status, step.lease_token, step.leased_until = StepStatus.RUNNING, token, until
         step.attempts += 1
-        step.started_at = step.started_at or outbox.now
+        step.started_at, step.works_since = step.started_at or outbox.now, outbox.now
         session.add(
             AttemptRow(
                 step_id=step.id,
@@ -170,6 +177,8 @@ class PostgresLedger:
             if outcome == "failed":
                 step.errors += 1
             end_try(session, run, step, outbox, decision, outcome)
+            if isinstance(error, NoPlace):
+                _give_back(session, step)
             return outbox.committed()
 
         return self._transactions.run(work)
@@ -284,10 +293,17 @@ def end_attempt(session: Session, step: StepRow, outbox: Outbox, outcome: str, e
     )
 
 
+def _give_back(session: Session, step: StepRow) -> None:
+    """Forget the try that has just ended: nothing was begun in it."""
+    session.execute(delete(AttemptRow).where(AttemptRow.step_id == step.id, AttemptRow.number == step.attempts))
+    step.attempts -= 1
+
+
 def interrupt(session: Session, run: RunRow, step: StepRow, outbox: Outbox, caps: Caps) -> None:
     """End a try whose lease ran out: the step is pending again, or has failed when that happened too often."""
     end_attempt(session, step, outbox, "interrupted", None)
     step.interruptions += 1
+    step.works_since = None  # nobody knows for how long it has worked
     tries = Tries(step.errors, step.interruptions)
     end_try(session, run, step, outbox, decide_interrupted(tries, caps), "interrupted")
 
@@ -298,6 +314,7 @@ def end_try(
     """Make the step due again, or fail it and let the run go on without it; ``outcome`` is that of the try."""
     step.lease_token = step.leased_until = None
     kind = StepKind(step.kind)
+    _stop_clock(step, outbox.now, decision)
     if isinstance(decision, Retry):
         due = outbox.now + timedelta(seconds=decision.after_s)
         step.status, step.not_before, step.wakes = StepStatus.PENDING, due, 0
@@ -316,6 +333,15 @@ def end_try(
     facts = {"step_id": step.id, "kind": kind, "attempt": step.attempts, "summary": step.error}
     outbox.event("step_failed", outcome=outcome, **facts)
     progress(session, run, outbox)
+
+
+def _stop_clock(step: StepRow, now: datetime, decision: Retry | GiveUp) -> None:
+    """Count what the try has worked, and a wait that somebody else has asked for."""
+    if step.works_since is not None:
+        step.worked_s += max((now - step.works_since).total_seconds(), 0.0)
+        step.works_since = None
+    if isinstance(decision, Retry) and not decision.ours:
+        step.worked_s += decision.after_s
 
 
 def _hold(session: Session, run: RunRow, step: StepRow, outbox: Outbox, decision: Hold) -> None:

@@ -16,7 +16,7 @@ from shared.domain.errors import LeadlineError, RateLimited
 
 log = logging.getLogger(__name__)
 
-REVISION = "0009"
+REVISION = "0010"
 AGAIN_S = 1.0
 """How long to wait before a schema that was behind is looked at again."""
 

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from sqlalchemy import ColumnElement, Select, func, or_, select, update
+from sqlalchemy import ColumnElement, Select, func, select, update
 from sqlalchemy.orm import Session, aliased
 
 from shared.db.engine import Transactions
@@ -11,26 +11,16 @@ from shared.db.orphaned_jobs import begin_cancelling, orphaned_jobs
 from shared.db.outbox import Outbox
 from shared.db.progress import progress
 from shared.db.tables import OwnerRow, RunRow, StepRow
+from shared.db.waiting import may_run
 from shared.domain.ids import JobId, OwnerId, RunId, StepId
 from shared.domain.kinds import KINDS, kinds_of
-from shared.domain.states import ACTIVE_RUN, CLAIMABLE, RunKind, RunStatus, StepKind, StepStatus
+from shared.domain.states import RunKind, RunStatus, StepKind, StepStatus
 from shared.ports.ledger import Committed, WakeUp
 
 FIRST_REWAKE_S = 2.0
 MAX_REWAKE_S = 30.0
 _MAX_DOUBLINGS = 8
 WAIT_LIMIT_S = 7 * 86_400.0
-
-
-def may_run() -> ColumnElement[bool]:
-    """Return the condition under which a run lets a step of it run, for a query that joins the two."""
-    open_runs = [
-        (RunRow.kind == kind) & (RunRow.status == status) & StepRow.kind.in_(kinds)
-        for kind, by_status in CLAIMABLE.items()
-        for status, kinds in by_status.items()
-    ]
-    few = RunRow.status.in_(ACTIVE_RUN)  # follows from the rest, and lets an index find these runs
-    return (StepRow.epoch == RunRow.epoch) & few & or_(*open_runs)
 
 
 def _is_due() -> ColumnElement[bool]:

@@ -174,6 +174,10 @@ class StepRow(Base):
     created_at: Mapped[datetime] = mapped_column(server_default=NOW)
     started_at: Mapped[datetime | None]
     ended_at: Mapped[datetime | None]
+    works_since: Mapped[datetime | None]
+    """Since when the present try works."""
+    worked_s: Mapped[float] = mapped_column(server_default=text("0"))
+    """Seconds that its earlier tries worked, and that it was told to wait by whoever it asks; never time in a queue."""
 
 
 class AttemptRow(Base):

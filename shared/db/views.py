@@ -69,7 +69,7 @@ def load_view(
     unknown = next((row.kind for row in rows if row.kind not in _KNOWN), None)
     if unknown is not None:
         raise NewerRun(unknown)
-    steps = tuple(_step_view(row) for row in rows)
+    steps = tuple(_step_view(row, now) for row in rows)
     return RunView(
         kind=kind,
         status=status,
@@ -163,7 +163,7 @@ def _step_rows(session: Session, run: RunRow) -> Sequence[StepRow]:
     ).all()
 
 
-def _step_view(row: StepRow) -> StepView:
+def _step_view(row: StepRow, now: datetime) -> StepView:
     return StepView(
         key=row.key,
         kind=StepKind(row.kind),
@@ -173,8 +173,16 @@ def _step_view(row: StepRow) -> StepView:
         result=row.result if row.kind in _RESULTS_SHOWN else {},
         error=row.error,
         code=row.error_code if row.status == StepStatus.FAILED else None,
-        tried=row.attempts > 0,
+        worked_s=_worked_s(row, now),
     )
+
+
+def _worked_s(row: StepRow, now: datetime) -> float:
+    """Return the seconds that the step has worked, its present try included."""
+    since = row.works_since or row.started_at if row.status == StepStatus.RUNNING else None
+    if row.kind == StepKind.READ_IN_BROWSER and row.started_at is None:
+        since = row.created_at
+    return row.worked_s + (max((now - since).total_seconds(), 0.0) if since is not None else 0.0)
 
 
 def _quiet_s(rows: Sequence[StepRow], run: RunRow, now: datetime) -> float:

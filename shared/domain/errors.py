@@ -15,6 +15,8 @@ LeadlineError
     │   └── NotSent         a request that has not left for sure
     ├── RateLimited         try again not before a given delay
     │   ├── PutOff          our own schedule says when
+    │   │   ├── NoPlace     nothing was begun: every place for such work is taken
+    │   │   └── SlowSite    the schedule is the site's own: it asks for more time than we would leave it
     │   └── NewerRun        a newer version has moved the run on, and has to go on with it
     ├── Permanent           trying again is useless
     │   ├── InvalidAnswer   a model gave no usable answer, also when told what is wrong with it
@@ -121,6 +123,14 @@ class RateLimited(StepError):
 
 class PutOff(RateLimited):
     """Our own schedule has no room now and knows when to come back: nobody outside has asked for a rest."""
+
+
+class NoPlace(PutOff):
+    """Every place for such work is taken, so nothing was begun: the try is none, and the step waits in a queue."""
+
+
+class SlowSite(PutOff):
+    """Our schedule has no room because the site asks for more time between requests than we would leave it."""
 
 
 class NewerRun(RateLimited):

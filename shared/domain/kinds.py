@@ -7,12 +7,16 @@ from shared.domain.states import StepKind
 
 @dataclass(frozen=True, slots=True)
 class KindSpec:
-    """One kind of step. ``deadline_s`` bounds one try; ``phase`` and ``doing`` are what `progress` events say."""
+    """One kind of step. ``deadline_s`` bounds one try; ``phase`` and ``doing`` are what `progress` events say.
+
+    A step that is ``in_turn`` needs one of its worker's processes before anything else, and is claimed once it has one.
+    """
 
     queue: str
     deadline_s: float
     phase: str
     doing: str
+    in_turn: bool = False
 
 
 KINDS: dict[StepKind, KindSpec] = {
@@ -23,8 +27,8 @@ KINDS: dict[StepKind, KindSpec] = {
     StepKind.SEARCH: KindSpec("fetcher", 60, "searching", "Searching"),
     StepKind.READ_SOURCE: KindSpec("fetcher", 120, "reading_source", "Reading a source"),
     StepKind.READ_IN_BROWSER: KindSpec("fetcher.browser", 120, "reading_source", "Reading a source in a browser"),
-    StepKind.PARSE: KindSpec("extractor", 180, "reading_source", "Parsing a source"),
-    StepKind.EXTRACT: KindSpec("extractor", 240, "extracting_evidence", "Extracting evidence"),
+    StepKind.PARSE: KindSpec("extractor", 720, "reading_source", "Parsing a source", in_turn=True),
+    StepKind.EXTRACT: KindSpec("extractor", 240, "extracting_evidence", "Extracting evidence", in_turn=True),
     StepKind.OUTLINE: KindSpec("synthesizer", 120, "synthesizing", "Outlining the report"),
     StepKind.WRITE_SECTION: KindSpec("synthesizer", 180, "synthesizing", "Writing a section"),
     StepKind.VERIFY: KindSpec("synthesizer", 300, "verifying", "Verifying statements"),

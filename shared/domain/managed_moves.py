@@ -2,7 +2,7 @@
 
 from shared.domain.managed import MANAGED_KEY
 from shared.domain.moves import Advance, NewStep, failed_by
-from shared.domain.research_moves import all_questions, extract_again, follow_ups, read_step
+from shared.domain.research_moves import all_questions, extract_again, follow_ups, is_worth_waiting, read_step
 from shared.domain.states import READS, RESEARCH_STEPS, RUNNING_RUN, RunStatus, StepKind, StepStatus
 from shared.domain.stopping import FINISHED, NO_NEW_INFORMATION, gate_passes, out_of_budget, out_of_time
 from shared.domain.view import Candidate, RunView, StepView
@@ -64,11 +64,9 @@ def _reads(view: RunView) -> tuple[NewStep, ...]:
 
 
 def _is_reading(view: RunView) -> bool:
-    """Tell whether a source is worth waiting for; one that no worker has taken up yet is not slow."""
+    """Tell whether a source is worth waiting for: one that is not slow, or one that a question may need."""
     still = [s for s in view.of_kind(*RESEARCH_STEPS) if s.open]
-    if any(not s.tried and s.kind is not StepKind.READ_IN_BROWSER for s in still):
-        return True
-    return bool(still) and view.quiet_s < view.limits.straggler_wait_s
+    return any(not view.is_slow(s) for s in still) or is_worth_waiting(view)
 
 
 def _reason(view: RunView) -> str:

@@ -45,8 +45,8 @@ def searching(view: RunView, number: int, wanted: Sequence[dict[str, Any]]) -> A
     if any(s.open for s in searches):
         return Advance()
     new = (*_reads(view, [s.key for s in searches]), *follow_ups(view))
-    still = any(s.open for s in view.of_kind(*RESEARCH_STEPS))
-    return Advance(steps=new) if new or (still and view.quiet_s < view.limits.straggler_wait_s) else None
+    still = any(s.open and not view.is_slow(s) for s in view.of_kind(*RESEARCH_STEPS))
+    return Advance(steps=new) if new or still else None
 
 
 def brought(view: RunView, number: int) -> bool:

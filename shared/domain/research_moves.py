@@ -29,32 +29,50 @@ def researching(view: RunView) -> Advance:
     reason = stop_reason(view)
     if reason is None:
         return Advance(iteration=view.iteration + 1)
-    return Advance() if _is_worth_waiting(view) else _synthesize(view, reason)
+    return Advance() if is_worth_waiting(view) else _synthesize(view, reason)
 
 
 def straggler_wake_s(view: RunView) -> float:
-    """Return the seconds after which stragglers are to be looked at again: at every full wait since the last ending."""
+    """Return the seconds after which stragglers are to be looked at again.
+
+    That is at every full wait since the last ending, and when the first of those that work now may count as slow.
+    """
     wait = view.limits.straggler_wait_s
-    return wait - view.quiet_s % wait
+    working = [wait - s.worked_s for s in view.of_kind(*RESEARCH_STEPS) if s.open and 0 < s.worked_s < wait]
+    return min([wait - view.quiet_s % wait, *(max(left, wait - view.quiet_s) for left in working)])
 
 
 def _is_held(view: RunView) -> bool:
     """Tell whether something keeps the iteration from ending.
 
-    Slow sources do so for a limited time only, and not those left over from earlier iterations; a source that no worker
-    has taken up yet is not slow, and neither is one that has to wait until the tier allows another read; only a page
-    that waits for a browser is, since there may be no worker that has one.
+    Slow sources do so for a limited time only, and not those left over from earlier iterations; a source that waits for
+    a worker, a process or its turn at a site is not slow, and neither is one that has to wait until the tier allows
+    another read; only a page that waits for a browser is, since there may be no worker that has one.
     """
     still = [s for s in view.of_kind(*RESEARCH_STEPS) if s.open and s.iteration == view.iteration]
-    if any(s.kind not in _OF_SOURCES or (not s.tried and s.kind is not _BROWSER) for s in still) or _unopened(view):
+    return bool(_unopened(view)) or any(s.kind not in _OF_SOURCES or not view.is_slow(s) for s in still)
+
+
+def is_worth_waiting(view: RunView) -> bool:
+    """Tell whether research, with nothing else to do, waits for sources that are still open: a question may need them.
+
+    A source that was fetched is waited for until the time is up, and so is any other while there is no evidence at all:
+    no run ends for want of evidence with something left to look at. A source that cannot be had is no such thing, nor
+    is a page that no browser takes up; with some evidence there, both are waited for as long as they are not slow.
+    """
+    left = [s for s in view.of_kind(*RESEARCH_STEPS) if s.open]
+    if gate_passes(view) or not left:
+        return False
+    if any(s.kind in _OF_TEXTS for s in left) or any(not view.is_slow(s) for s in left):
         return True
-    return bool(still) and view.quiet_s < view.limits.straggler_wait_s
+    return not view.knowledge.evidence and any(s.kind is not _BROWSER for s in left)
 
 
-def _is_worth_waiting(view: RunView) -> bool:
-    """Tell whether research, with nothing else to do, waits once more for slow sources: a question may need them."""
-    slow = any(s.open for s in view.of_kind(*RESEARCH_STEPS))
-    return slow and not gate_passes(view) and view.quiet_s < view.limits.straggler_wait_s
+def unread(view: RunView) -> frozenset[str]:
+    """Return the sources of which a step was cancelled, and which no later one has searched for evidence."""
+    steps = view.of_kind(*_OF_SOURCES)
+    done = {s.subject for s in steps if s.kind is StepKind.EXTRACT and s.status is StepStatus.COMPLETED}
+    return frozenset(s.subject for s in steps if s.status is StepStatus.CANCELLED) - done
 
 
 def _ended_early(view: RunView) -> Advance | None:
@@ -187,7 +205,9 @@ _FOLLOWS = {
     (_BROWSER, "next"): (StepKind.PARSE, ":browser"),
 }
 """What a step's result may ask for, and the kind and the end of the key of the step that follows on it."""
-_OF_SOURCES = READS | {StepKind.PARSE, StepKind.EXTRACT}
+_OF_TEXTS = frozenset({StepKind.PARSE, StepKind.EXTRACT})
+"""What is done with a source that was fetched."""
+_OF_SOURCES = READS | _OF_TEXTS
 
 
 def follow_ups(view: RunView) -> tuple[NewStep, ...]:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from shared.domain.errors import Held, LimitExceeded, Permanent, PutOff, RateLimited, StepError, Transient
+from shared.domain.errors import Held, LimitExceeded, Permanent, PutOff, RateLimited, SlowSite, StepError, Transient
 
 FIRST_DELAY_S = 1.0
 SHORTEST_WAIT_S = 0.2
@@ -29,10 +29,14 @@ class Caps:
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """Try again, not before ``after_s`` seconds; ``counts`` is false for a postponement."""
+    """Try again, not before ``after_s`` seconds; ``counts`` is false for a postponement.
+
+    ``ours`` is true where the wait is our own doing, and says nothing about how slow the source is.
+    """
 
     after_s: float
     counts: bool = True
+    ours: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +69,8 @@ def decide_retry(error: Exception, tries: Tries, caps: Caps, patience_s: float |
     if isinstance(error, Held):
         return Hold(error.reason, error.detail)
     if isinstance(error, PutOff):
-        return Retry(min(max(error.after_s, SHORTEST_WAIT_S), MAX_RATE_LIMIT_S), counts=False)
+        after_s = min(max(error.after_s, SHORTEST_WAIT_S), MAX_RATE_LIMIT_S)
+        return Retry(after_s, counts=False, ours=not isinstance(error, SlowSite))
     if isinstance(error, RateLimited):
         if patience_s is not None and error.after_s > patience_s:
             return GiveUp(error.code, f"{error.detail} The run's time limit allows no longer wait.")

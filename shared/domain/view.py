@@ -21,8 +21,11 @@ class StepView:
     error: str | None = None
     code: str | None = None
     """The stable code of the error that a failed step ended with."""
-    tried: bool = False
-    """Whether a worker has ever taken it up."""
+    worked_s: float = 0.0
+    """Seconds that it has worked, or waited because a site or provider asked for it; none while it waits for a place.
+
+    A page that waits for a browser counts from the beginning: there may be no worker that has one.
+    """
 
     @property
     def open(self) -> bool:
@@ -131,6 +134,10 @@ class RunView:
     def of_kind(self, *kinds: StepKind) -> tuple[StepView, ...]:
         """Return the steps of these kinds, by iteration and key."""
         return tuple(step for step in self.steps if step.kind in kinds)
+
+    def is_slow(self, step: StepView) -> bool:
+        """Tell whether an open step has worked for a straggler wait, and all else has been quiet for as long."""
+        return min(self.quiet_s, step.worked_s) >= self.limits.straggler_wait_s
 
     def uncovered(self) -> tuple[QuestionView, ...]:
         """Return the required questions that have no evidence yet."""

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, ParamSpec, Protocol, TypeVar
 
-from shared.domain.errors import LimitExceeded, RateLimited, Transient
+from shared.domain.errors import LimitExceeded, NoPlace, Transient
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -60,14 +60,14 @@ class CpuTaskCrashed(Transient):
         return self.detail
 
 
-class CpuBusy(RateLimited):
+class CpuBusy(NoPlace):
     """No process became free in time; what is under way has its own limits, so one will soon."""
 
     def __init__(self) -> None:
         super().__init__("cpu_busy", "Every process for limited work is taken; the step is put off.", CPU_BUSY_S)
 
 
-class CpuClosed(RateLimited):
+class CpuClosed(NoPlace):
     """A task was asked for, or still running, when the pool was closed: its worker stops, another one takes over."""
 
     def __init__(self) -> None:

@@ -11,6 +11,7 @@ from shared.contracts.report import Draft, Report, VerdictRow
 from shared.contracts.snapshot import Parse
 from shared.domain.ids import LeaseToken, OwnerId, RunId, StepId
 from shared.domain.states import StepKind
+from shared.domain.turns import Waiting
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +107,10 @@ class Ledger(Protocol):
 
     def claim(self, step_id: StepId, kinds: Collection[StepKind], worker: str) -> tuple[Lease, Committed] | None:
         """Lease the step, or return None when it is done, taken, not due, or of a kind not in ``kinds``."""
+        ...
+
+    def waiting(self, kinds: Collection[StepKind]) -> tuple[Waiting, ...]:
+        """Return the oldest step of these kinds that is due of each run: what might be claimed now."""
         ...
 
     def heartbeat(self, lease: Lease) -> bool:

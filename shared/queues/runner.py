@@ -5,6 +5,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,10 +16,14 @@ from shared.domain.states import StepKind
 from shared.ports.ledger import Committed, Lease, Ledger, Outcome
 from shared.ports.observer import UNOBSERVED, Observer
 from shared.ports.watch import Signals
+from shared.queues.turns import Turns
 
 log = logging.getLogger(__name__)
 
 Handler = Callable[[Any, Lease], Outcome]
+
+MOST_CLAIMS = 4
+"""Steps that one wake-up tries to claim; other workers may have been quicker with the first ones."""
 
 STUCK_EXIT_CODE = 70
 """Exit code of a worker that ended itself because a step would not end by its deadline."""
@@ -139,7 +144,22 @@ class Runner:
 
     def run(self, step_id: StepId, deps: Any) -> bool:
         """Run a step if it can be claimed; False for a wake-up that came late, twice or for an unknown kind."""
-        claimed = self._ledger.claim(step_id, self._handlers.keys(), self._worker)
+        return self._run_first([step_id], deps, lambda _: nullcontext())
+
+    def run_in_turn(self, step_id: StepId, deps: Any, turns: Turns) -> bool:
+        """Run the step whose turn it is, once there is a place for it; the wake-up may have been for another one."""
+        with turns.place() as got:
+            if not got:
+                return False
+            waiting = self._ledger.waiting(self._handlers.keys())
+            return self._run_first(turns.order(waiting, step_id)[:MOST_CLAIMS], deps, turns.counted)
+
+    def _run_first(
+        self, step_ids: Sequence[StepId], deps: Any, around: Callable[[Lease], AbstractContextManager[None]]
+    ) -> bool:
+        """Run the first of some steps that can be claimed; False when none can."""
+        claims = (self._ledger.claim(i, self._handlers.keys(), self._worker) for i in step_ids)
+        claimed = next((c for c in claims if c is not None), None)
         if claimed is None:
             self._observer.claim_refused()
             return False
@@ -147,7 +167,8 @@ class Runner:
         self._heartbeat.hold(lease)
         try:
             self.after_commit(sent)
-            self.after_commit(self._work(lease, deps))
+            with around(lease):
+                self.after_commit(self._work(lease, deps))
         finally:
             self._heartbeat.release(lease)
         return True

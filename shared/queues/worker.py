@@ -20,7 +20,7 @@ class Worker:
     It is named after ``queue`` and consumes ``queues``.
 
     ``give_up`` returns how many steps it has handed back; their threads still run. ``beat`` is called every few seconds
-    while the consumer hears the broker.
+    while the consumer hears the broker, ``stop`` as soon as it is told to end: nothing is to be begun any more.
     """
 
     queue: str
@@ -29,6 +29,7 @@ class Worker:
     give_up: Callable[[], int]
     close: Callable[[], None]
     beat: Callable[[], None] = lambda: None
+    stop: Callable[[], None] = lambda: None
 
 
 def worker_name(queue: str) -> str:
@@ -51,6 +52,7 @@ def serve(app: Celery, worker: Worker, limits: WorkerLimits, log_level: str) -> 
     overtime.daemon = True
 
     def stopping(**_: object) -> None:
+        worker.stop()
         if not overtime.is_alive():  # a second signal does not prolong the grace
             overtime.start()
 

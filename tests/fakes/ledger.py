@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from shared.domain.ids import OwnerId, StepId
 from shared.domain.states import StepKind
+from shared.domain.turns import Waiting
 from shared.ports.ledger import Committed, Lease, Outcome
 
 
@@ -30,6 +31,16 @@ class MemoryLedger:
         self._note("claim", step_id, worker)
         lease = self.leases.pop(step_id, None)
         return (lease, Committed()) if lease is not None and lease.kind in kinds else None
+
+    def waiting(self, kinds: Collection[StepKind]) -> tuple[Waiting, ...]:
+        """Return every lease that can be claimed, one a run."""
+        known = sorted(self.leases.items())
+        due = {
+            lease.run_id: Waiting(i, lease.run_id, lease.owner_id)
+            for i, lease in reversed(known)
+            if lease.kind in kinds
+        }
+        return tuple(due.values())
 
     def heartbeat(self, lease: Lease) -> bool:
         """Tell whether the lease is not among those lost."""

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from services.extractor.parsing import parse_bytes
 from shared.adapters.cpu import ProcessCpu
 from shared.ports.cpu import CpuBusy, CpuClosed, CpuLimitExceeded, CpuLimits, CpuTaskCrashed
 from tests.support.waiting import wait_until
@@ -61,6 +62,45 @@ def test_a_spinning_task_is_stopped_while_others_go_on(cpu: ProcessCpu, limits: 
         spinning.result()
     assert caught.value.which == which
     assert others > 0
+
+
+def nested_forms(depth: int, fan: int = 10) -> bytes:
+    """Return a small PDF whose page draws a form that draws the next one ten times, and so on."""
+
+    def stream(head: bytes, body: bytes) -> bytes:
+        return b"<<" + head + b"/Length %d>>stream\n" % len(body) + body + b"\nendstream"
+
+    page = b"/MediaBox[0 0 200 200]/Contents 4 0 R/Resources<</XObject<</F 6 0 R>>>>"
+    objects = [
+        b"<</Type/Catalog/Pages 2 0 R>>",
+        b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
+        b"<</Type/Page/Parent 2 0 R" + page + b">>",
+        stream(b"", b"/F Do"),
+        b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
+    ]
+    form = b"/Type/XObject/Subtype/Form/BBox[0 0 200 200]/Resources<<%s>>"
+    below = (b"/XObject<</F %d 0 R>>" % (7 + level) for level in range(depth))
+    objects += [stream(form % resources, b"/F Do " * fan) for resources in below]
+    text = b"BT /A 9 Tf 10 10 Td (Depth of the basin) Tj ET"
+    objects.append(stream(form % b"/Font<</A 5 0 R>>", text))
+    data, places = b"%PDF-1.4\n", []
+    for number, body in enumerate(objects, start=1):
+        places.append(len(data))
+        data += b"%d 0 obj\n" % number + body + b"\nendobj\n"
+    table = b"".join(b"%010d 00000 n \n" % place for place in places)
+    end = b"trailer<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF" % (len(objects) + 1, len(data))
+    return data + b"xref\n0 %d\n0000000000 65535 f \n" % (len(objects) + 1) + table + end
+
+
+@pytest.mark.parametrize("depth", [6, 9])
+def test_a_small_file_that_takes_minutes_is_stopped_by_its_processor_time(cpu: ProcessCpu, depth: int) -> None:
+    """A PDF of forms within forms is under 3 kB; what stops it is what it uses, not who else works on the machine."""
+    harmless, data = nested_forms(2), nested_forms(depth)
+    assert len(data) < 3_000
+    assert cpu.run(parse_bytes, harmless, "a.pdf", limits=_AMPLE)[0].status == "ok"
+    with pytest.raises(CpuLimitExceeded) as caught:
+        cpu.run(parse_bytes, data, "a.pdf", limits=CpuLimits(wall_s=500, cpu_s=2, memory_bytes=2 * 10**9))
+    assert caught.value.which == "cpu"
 
 
 def test_a_memory_eater_is_stopped_and_its_child_stays_usable(cpu: ProcessCpu) -> None:

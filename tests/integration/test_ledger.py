@@ -13,6 +13,7 @@ from shared.domain.errors import (
     IllegalAction,
     Invalid,
     KeyReused,
+    NoPlace,
     NotFound,
     Permanent,
     RateLimited,
@@ -21,6 +22,7 @@ from shared.domain.errors import (
 )
 from shared.domain.ids import LOCAL_OWNER, OwnerId, RunId, StepId
 from shared.domain.states import StepKind
+from shared.ports.cpu import CpuBusy, CpuClosed
 from shared.ports.gateway import PlanEdit
 from shared.ports.ledger import Outcome
 from tests.support.stage import ALL_KINDS, Stage, found, plan
@@ -150,6 +152,38 @@ def test_a_postponement_costs_no_try(stage: Stage) -> None:
     assert stage.ledger.claim(step_id, ALL_KINDS, "w") is None
     row = stage.rows("select status, errors, not_before > clock_timestamp() from steps where id = :id", id=step_id)[0]
     assert tuple(row) == ("pending", 0, True)
+
+
+@pytest.mark.parametrize("error", [CpuBusy(), CpuClosed(), NoPlace("browser_busy", "It reads another page.", 2)])
+def test_a_put_off_for_want_of_a_place_is_no_try(stage: Stage, error: NoPlace) -> None:
+    """The attempt is given back, however often; none of it counts against a cap, and the work may still be done."""
+    run_id, created = stage.create()
+    step_id = created.wake_ups[0].step_id
+    for _ in range(12):
+        stage.scalar("update steps set not_before = clock_timestamp() where id = :id returning 1", id=step_id)
+        lease = stage.claim(step_id)
+        assert (lease.attempt, lease.last_try) == (1, False)
+        assert stage.ledger.fail(lease, error) is not None
+        assert stage.ledger.commit(lease, DONE) is None
+    row = stage.rows("select attempts, errors, interruptions, worked_s from steps where id = :id", id=step_id)[0]
+    assert tuple(row)[:3] == (0, 0, 0)
+    assert stage.scalar("select count(*) from attempts where step_id = :id", id=step_id) == 0
+    stage.lapse(60)
+    stage.finish(step_id, Outcome("planned", plan=plan()))
+    assert stage.status(run_id) == "awaiting_plan_approval"
+
+
+def test_an_error_before_and_after_a_put_off_counts_once_each(stage: Stage) -> None:
+    """Only the attempt that began nothing is given back."""
+    _, created = stage.create()
+    step_id = created.wake_ups[0].step_id
+    for error in (Transient("busy", "It is busy."), CpuBusy(), Transient("busy", "It is busy.")):
+        stage.scalar("update steps set not_before = clock_timestamp() where id = :id returning 1", id=step_id)
+        stage.ledger.fail(stage.claim(step_id), error)
+    row = stage.rows("select attempts, errors, status from steps where id = :id", id=step_id)[0]
+    assert tuple(row) == (2, 2, "pending")
+    outcomes = stage.rows("select number, outcome from attempts where step_id = :id order by number", id=step_id)
+    assert [tuple(o) for o in outcomes] == [(1, "failed"), (2, "failed")]
 
 
 def test_a_step_handed_back_is_due_at_once(stage: Stage) -> None:

@@ -61,6 +61,7 @@ QUERIES: dict[str, Callable[[Stage], object]] = {
     "admission": lambda stage: stage.sweep.admit(LOCAL_OWNER),
     "the next thing due": lambda stage: stage.sweep.seconds_to_next(1.0),
     "claim": lambda stage: stage.ledger.claim(StepId("stp_5_1"), ALL_KINDS, "w"),
+    "steps that wait for a place": lambda stage: stage.ledger.waiting(ALL_KINDS),
     "replay of events": lambda stage: stage.reads.events(LOCAL_OWNER, RunId("run_700"), 40, 100),
     "a site's slot": lambda stage: PostgresSites(stage.transactions).take(
         "s77.test", Visitor(StepId("stp_1_1"), "t"), delay_s=1.0, hold_s=1.0

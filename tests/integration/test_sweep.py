@@ -6,9 +6,11 @@ from datetime import timedelta
 import pytest
 
 from shared.db.engine import Transactions
-from shared.domain.errors import RateLimited
-from shared.domain.ids import LOCAL_OWNER, OwnerId
+from shared.domain.errors import PutOff, RateLimited, SlowSite
+from shared.domain.ids import LOCAL_OWNER, OwnerId, RunId, StepId
+from shared.domain.research_moves import unread
 from shared.domain.states import StepKind
+from shared.ports.cpu import CpuBusy
 from shared.ports.gateway import Upload
 from shared.ports.ledger import Outcome
 from tests.support.stage import Stage, found
@@ -205,6 +207,96 @@ def test_a_straggler_does_not_hold_the_iteration(stage: Stage) -> None:
     action = {"action": "search", "query": "more", "question_ids": ["q1"], "endpoint": "documents", "results": 3}
     stage.finish(decide, Outcome("decided", result={"actions": [action]}))
     assert stage.pending(run_id, "search") != []
+
+
+def reading(stage: Stage, count: int) -> tuple[RunId, list[StepId]]:
+    """Return a run whose only search has found so many sources, and the steps that are to read them."""
+    run_id, started = stage.researching()
+    search = stage.claim(started.wake_ups[0].step_id)
+    stage.ledger.commit(search, Outcome("found", found=found(run_id, search.key, count)))
+    return run_id, stage.pending(run_id, "read_source")
+
+
+def parsing(stage: Stage, count: int) -> tuple[RunId, list[StepId]]:
+    """Return a run that has fetched so many sources, and the steps that are to parse them."""
+    run_id, reads = reading(stage, count)
+    for step_id in reads:
+        lease = stage.claim(step_id)
+        following = {"source_id": lease.subject, "query": "q"}
+        stage.ledger.commit(lease, Outcome("read", result={"next": following}))
+    return run_id, stage.pending(run_id, "parse")
+
+
+def test_the_straggler_clock_stands_while_a_step_waits_for_a_place(stage: Stage) -> None:
+    """However long it waits, and however often it is put off: only once it works does its time begin."""
+    run_id, [busy, quick] = parsing(stage, 2)
+    stage.finish(quick, Outcome("parsed"))
+    for _ in range(4):
+        stage.ledger.fail(stage.claim(busy), CpuBusy())
+        stage.lapse(16)
+        stage.look()
+    assert stage.pending(run_id, "decide") == []
+    stage.claim(busy)
+    stage.lapse(8)
+    stage.look()
+    assert stage.pending(run_id, "decide") == []
+    stage.lapse(8)
+    stage.look()
+    assert len(stage.pending(run_id, "decide")) == 1
+
+
+def test_a_turn_at_a_site_is_a_place_and_a_rest_that_it_asks_for_is_slow(stage: Stage) -> None:
+    """Behind our own runs a source is not slow; one whose site asks for more time than we would leave it is."""
+    for error, waits in (
+        (PutOff("site_busy", "Others ask.", 20), True),
+        (SlowSite("site_busy", "It rests.", 20), False),
+    ):
+        run_id, [busy, quick] = reading(stage, 2)
+        stage.finish(quick, Outcome("read"))
+        stage.ledger.fail(stage.claim(busy), error)
+        stage.lapse(16)
+        stage.look()
+        assert (stage.pending(run_id, "decide") == []) is waits
+        stage.act(run_id, "cancel")
+
+
+def test_a_worker_that_died_gives_its_source_no_bad_name(stage: Stage) -> None:
+    """The time of a lease that ran out is not counted: the next try has its straggler wait before it."""
+    run_id, [busy, quick] = parsing(stage, 2)
+    stage.finish(quick, Outcome("parsed"))
+    lease = stage.claim(busy)
+    stage.lapse(8)
+    stage.expire(lease)
+    stage.sweep.reclaim(busy)
+    stage.claim(busy)
+    stage.lapse(8)
+    stage.look()
+    assert stage.pending(run_id, "decide") == []
+
+
+@pytest.mark.parametrize("kind", ["parse", "extract"])
+def test_no_run_ends_for_want_of_evidence_before_its_time(stage: Stage, kind: str) -> None:
+    """A source that was fetched is waited for, straggler or not; at the limit it is cancelled, and the limit told."""
+    run_id, [slow] = parsing(stage, 1)
+    if kind == "extract":
+        lease = stage.claim(slow)
+        stage.ledger.commit(lease, Outcome("parsed", result={"next": {"source_id": lease.subject, "query": "q"}}))
+        [slow] = stage.pending(run_id, "extract")
+    stage.claim(slow)
+    stage.lapse(16)
+    stage.look()
+    stage.finish(stage.pending(run_id, "decide")[0], Outcome("decided", result={"actions": []}))
+    for _ in range(5):
+        stage.lapse(20)
+        stage.look()
+    assert stage.status(run_id) == "researching"
+    stage.lapse(400)
+    stage.look()
+    run = stage.reads.run(LOCAL_OWNER, run_id)
+    assert (run.status, run.stop_reason) == ("synthesizing", "budget:elapsed_s")
+    assert unread(stage.materials.view(run_id)) == {
+        stage.scalar("select subject from steps where id = :id and status = 'cancelled'", id=slow)
+    }
 
 
 @pytest.mark.parametrize("paused", [False, True])

@@ -21,8 +21,8 @@ class World:
     fails: Callable[[StepView], bool] = lambda step: False
     slow: Callable[[StepView], bool] = lambda step: False
     """Steps that end only when nothing else is left to happen but waiting."""
-    untried: Callable[[NewStep], bool] = lambda step: False
-    """Steps that no worker takes up before they end."""
+    waits: Callable[[StepView], bool] = lambda step: False
+    """Steps that wait for a place and do not work before they end."""
     scripted: Callable[[str], bool] = lambda source: False
     """Pages that are nothing without a browser."""
     wants: Callable[[StepView], bool] = lambda step: False
@@ -75,11 +75,15 @@ class Simulation:
         self._settle()
 
     def _wait(self) -> bool:
-        """Let one straggler wait pass; False when that has changed nothing."""
-        before = self.view
-        self.view = replace(before, quiet_s=before.quiet_s + self.limits.straggler_wait_s)
+        """Let a straggler wait pass on the clocks of the run and of what works; False if nothing came of it."""
+        before, wait = self.view, self.limits.straggler_wait_s
+        steps = tuple(
+            replace(s, worked_s=s.worked_s + wait) if s.open and not self.world.waits(s) else s for s in before.steps
+        )
+        usage = replace(before.usage, elapsed_s=before.usage.elapsed_s + wait)
+        self.view = passed = replace(before, quiet_s=before.quiet_s + wait, steps=steps, usage=usage)
         self._settle()
-        return replace(self.view, quiet_s=0) != replace(before, quiet_s=0)
+        return self.view != passed
 
     def _settle(self) -> None:
         for _ in range(20):
@@ -117,12 +121,12 @@ class Simulation:
         if any(s.key == new.key for s in steps):
             return []
         self.seen_keys.append(new.key)
-        tried = not self.world.untried(new)
-        return [StepView(new.key, new.kind, StepStatus.PENDING, new.iteration, new.subject, tried=tried)]
+        return [StepView(new.key, new.kind, StepStatus.PENDING, new.iteration, new.subject)]
 
     def _usage(self, steps: list[StepView]) -> Usage:
         counted = [s for s in steps if s.status is not StepStatus.CANCELLED]
         return Usage(
+            elapsed_s=self.view.usage.elapsed_s,
             iterations=self.view.iteration,
             searches=sum(s.kind is StepKind.SEARCH for s in counted),
             fetches=sum(s.kind is StepKind.READ_SOURCE for s in counted),

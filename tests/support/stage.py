@@ -100,7 +100,7 @@ class Stage:
         for table, columns in (("steps", ("wake_at", "not_before")), ("runs", ("wake_at", "active_since"))):
             earlier = ", ".join(f"{c} = {c} - make_interval(secs => :s)" for c in columns)
             self.rows(f"update {table} set {earlier} returning id", s=seconds)
-        for table, columns in (("steps", ("created_at", "ended_at")), ("events", ("at",))):
+        for table, columns in (("steps", ("created_at", "ended_at", "works_since")), ("events", ("at",))):
             earlier = ", ".join(f"{c} = {c} - make_interval(secs => :s)" for c in columns)
             self.rows(f"update {table} set {earlier} returning 1", s=seconds)
 

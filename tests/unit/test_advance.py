@@ -8,13 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shared.domain.advance import advance, gained, wake_in_s
-from shared.domain.budget import TIERS, Depth, Usage
-from shared.domain.states import RunKind, RunStatus, StepKind, StepStatus
+from shared.domain.budget import TIERS, Depth, Usage, research_deadline_s
+from shared.domain.research_moves import unread
+from shared.domain.states import FINAL_RUN, RunKind, RunStatus, StepKind, StepStatus
 from shared.domain.stopping import gate_passes
 from shared.domain.view import ContradictionView, Knowledge, RunView, StepCounts, StepView
 from tests.support.simulation import Simulation, World
 
 QUICK = TIERS[Depth.QUICK]
+SOURCE_STEPS = [StepKind.READ_SOURCE, StepKind.PARSE, StepKind.EXTRACT]
 
 
 def test_a_run_goes_from_question_to_report() -> None:
@@ -180,25 +182,96 @@ def test_a_late_result_joins_the_next_iteration() -> None:
     assert (late[StepKind.EXTRACT].iteration, late[StepKind.EXTRACT].status) == (2, StepStatus.COMPLETED)
 
 
-def test_what_no_worker_has_taken_up_is_no_straggler() -> None:
-    """When workers are short, an iteration waits for them: only a source that was tried can be slow."""
-    world = World(slow=is_read("q1-0"), untried=lambda s: s.kind is StepKind.READ_SOURCE and s.subject == "q1-0")
-    run = Simulation(world)
+@pytest.mark.parametrize("kind", [StepKind.READ_SOURCE, StepKind.PARSE, StepKind.EXTRACT])
+def test_what_waits_for_a_place_is_no_straggler(kind: StepKind) -> None:
+    """When workers or processes are short, an iteration waits for them: only a source that is worked on can be slow."""
+
+    def waits(step: StepView) -> bool:
+        return step.kind is kind and step.subject == "q1-0"
+
+    run = Simulation(World(slow=waits, waits=waits))
     run.play()
     assert not any(s.status is StepStatus.CANCELLED for s in run.view.steps)
+    assert {s.iteration for s in run.view.steps if s.subject == "q1-0"} == {1}
 
 
-def test_research_that_needs_a_slow_page_waits_for_it_once_more() -> None:
-    """With nothing left to do but a required question open, one more wait is worth it; not a third."""
-    world = World(candidates=1, slow=is_read("q1-0"), covers=lambda source: source == "q1-0", decisions=0)
-    run = Simulation(world, questions=1)
+def decided(world: World, questions: int = 1) -> Simulation:
+    """Return a run that has nothing left to propose, with what is slow still open."""
+    run = Simulation(world, questions=questions)
     while not run.view.of_kind(StepKind.DECIDE):
         run.step()
     run.step()
     assert run.view.status is RunStatus.RESEARCHING
     assert not run.view.of_kind(StepKind.DECIDE)[0].open
+    return run
+
+
+def test_research_that_needs_a_slow_page_waits_for_it_once_more() -> None:
+    """With nothing left to do but a required question open, one more wait is worth it; not a third."""
+    run = decided(World(candidates=1, slow=is_read("q1-0"), decisions=0), questions=2)
+    assert run.view.knowledge.evidence
     run.step()
     assert (run.view.status, run.view.stop_reason) == (RunStatus.SYNTHESIZING, "only_duplicates")
+
+
+@pytest.mark.parametrize("kind", [StepKind.READ_SOURCE, StepKind.PARSE, StepKind.EXTRACT])
+def test_no_run_ends_for_want_of_evidence_with_something_left_to_look_at(kind: StepKind) -> None:
+    """Until the time for research is up; then the limit is the reason, and what was not read is known."""
+    run = decided(World(candidates=1, slow=lambda step: step.kind is kind, decisions=0))
+    for _ in range(100):
+        if run.view.status is not RunStatus.RESEARCHING:
+            break
+        run._wait()
+    assert (run.view.status, run.view.stop_reason) == (RunStatus.SYNTHESIZING, "budget:elapsed_s")
+    assert run.view.usage.elapsed_s >= research_deadline_s(run.limits)
+    assert unread(run.view) == {"q1-0"}
+
+
+@pytest.mark.parametrize("kind", [StepKind.PARSE, StepKind.EXTRACT])
+def test_a_fetched_source_is_waited_for_as_long_as_a_question_needs_it(kind: StepKind) -> None:
+    """However slow, and whatever evidence there is for other questions."""
+    run = decided(World(candidates=1, slow=lambda s: s.kind is kind and s.subject == "q1-0", decisions=0), questions=2)
+    for _ in range(5):
+        run._wait()
+    assert run.view.knowledge.evidence
+    assert run.view.status is RunStatus.RESEARCHING
+    assert run.play() is RunStatus.COMPLETED
+    assert unread(run.view) == frozenset()
+
+
+@given(data=st.data(), slow=st.sets(st.sampled_from(SOURCE_STEPS)), waiting=st.sets(st.sampled_from(SOURCE_STEPS)))
+@settings(max_examples=150, deadline=None)
+def test_whatever_is_slow_a_missing_answer_is_never_for_want_of_a_look(
+    data: st.DataObject, slow: set[StepKind], waiting: set[StepKind]
+) -> None:
+    """A run goes on to write with fetched sources open only when all is covered or a limit says so; it always ends."""
+    sources = st.sets(st.sampled_from(["q1-0", "q1-1", "q2-0", "q2-1"]))
+    late, telling = data.draw(sources), data.draw(sources)
+    world = World(
+        candidates=2,
+        covers=lambda source: source in late or source in telling,
+        slow=lambda s: s.kind in slow | waiting and s.subject in late,
+        waits=lambda s: s.kind in waiting and s.subject in late,
+        decisions=1,
+    )
+    run = Simulation(world)
+    before = run.view
+    for _ in range(500):
+        if run.view.status is not RunStatus.RESEARCHING and before.status is RunStatus.RESEARCHING:
+            cut = [s for s in before.of_kind(StepKind.PARSE, StepKind.EXTRACT) if s.open]
+            still = [s for s in cut if key_status(run, s.key) is StepStatus.CANCELLED]
+            reason = run.view.stop_reason or ""
+            assert not still or not run.view.uncovered() or reason.startswith("budget:"), reason
+        if run.view.status in FINAL_RUN:
+            return
+        before = run.view
+        run.step(lambda n: data.draw(st.integers(0, n - 1)))
+    raise AssertionError("the run did not end")
+
+
+def key_status(run: Simulation, key: str) -> StepStatus:
+    """Return where the step of a key stands."""
+    return next(s.status for s in run.view.steps if s.key == key)
 
 
 @given(data=st.data(), slow=st.sets(st.integers(0, 40)))
@@ -255,7 +328,6 @@ def test_a_browser_that_is_not_there_holds_nobody_up() -> None:
     world = World(
         scripted=lambda source: source.endswith("-0"),
         slow=lambda step: step.kind is StepKind.READ_IN_BROWSER,
-        untried=lambda new: new.kind is StepKind.READ_IN_BROWSER,
     )
     run = Simulation(world)
     assert run.play() is RunStatus.COMPLETED

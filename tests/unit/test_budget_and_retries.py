@@ -5,10 +5,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.domain.budget import OPERATOR_MAXIMA, TIERS, Depth, limits_for
-from shared.domain.errors import IllegalTransition, Invalid, LimitExceeded, Permanent, PutOff, RateLimited, Transient
+from shared.domain.errors import (
+    IllegalTransition,
+    Invalid,
+    LimitExceeded,
+    NoPlace,
+    Permanent,
+    PutOff,
+    RateLimited,
+    SlowSite,
+    Transient,
+)
 from shared.domain.ids import digest_id, spell_id
 from shared.domain.retries import Caps, GiveUp, Retry, Tries, decide_interrupted, decide_retry
 from shared.domain.states import FINAL_RUN, Action, RunStatus, allowed_actions, move
+from shared.ports.cpu import CpuBusy, CpuClosed
 
 
 def test_limits_come_from_the_tier_and_may_be_changed() -> None:
@@ -52,7 +63,18 @@ def test_a_rate_limit_is_a_bounded_postponement(after: float) -> None:
 def test_our_own_schedule_may_call_a_step_back_sooner(after: float) -> None:
     """A busy site is nobody's request for a rest."""
     decision = decide_retry(PutOff("site_busy", "Busy.", after), Tries(3, 0), Caps())
-    assert decision == Retry(min(max(after, 0.2), 600.0), counts=False)
+    assert decision == Retry(min(max(after, 0.2), 600.0), counts=False, ours=True)
+    asked = decide_retry(SlowSite("site_busy", "Busy.", after), Tries(3, 0), Caps())
+    assert asked == Retry(min(max(after, 0.2), 600.0), counts=False)
+
+
+@pytest.mark.parametrize("error", [CpuBusy(), CpuClosed(), NoPlace("browser_busy", "It reads another page.", 2)])
+@pytest.mark.parametrize("tries", [Tries(1, 0), Tries(3, 0), Tries(90, 90)])
+def test_a_put_off_for_want_of_a_place_is_no_try(error: NoPlace, tries: Tries) -> None:
+    """However often it happens, the step comes back, and how slow its source is stands open."""
+    decision = decide_retry(error, tries, Caps())
+    assert isinstance(decision, Retry)
+    assert (decision.counts, decision.ours) == (False, True)
 
 
 @given(st.integers(0, 2**48 - 2), st.binary(min_size=10, max_size=10), st.binary(min_size=10, max_size=10))

@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 
 from services.extractor import handlers
-from services.extractor.handlers import Deps
+from services.extractor.handlers import Deps, parse_limits
+from services.extractor.reading.result import reader_version
 from shared.contracts.candidates import page_candidate
 from shared.contracts.snapshot import Parse
 from shared.domain.ids import OwnerId
+from shared.domain.kinds import KINDS
 from shared.domain.states import StepKind
 from shared.domain.urls import parse_url
 from shared.ports.cpu import CpuLimitExceeded, CpuLimits, CpuTaskCrashed
@@ -90,6 +92,25 @@ def test_a_limit_is_a_verdict_at_once() -> None:
     outcome = handlers.parse(deps(CpuLimitExceeded("memory")), LEASE)
     assert outcome.document is not None
     assert "more memory" in (outcome.document.parse.reason or "")
+
+
+def test_a_wall_clock_is_no_verdict() -> None:
+    """How long work takes depends on who else works: the step fails, and nothing is remembered of the bytes."""
+    given = deps(CpuLimitExceeded("wall"))
+    with pytest.raises(CpuLimitExceeded):
+        handlers.parse(given, replace(LEASE, last_try=True))
+    assert given.snapshots.parsed(LEASE.owner_id, "0" * 64, reader_version(given.pdf_backend)) is None
+    assert given.blobs.dropped is False  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("size", "seconds"), [(0, 20.0), (3_000, 20.024), (2_500_000, 40.0), (10_000_000, 90.0), (10**9, 90.0)]
+)
+def test_processor_time_is_granted_by_size(size: int, seconds: float) -> None:
+    """A small file that spins is stopped soon; the wall clock is a guard far behind, within the step's deadline."""
+    limits = parse_limits(size)
+    assert limits.cpu_s == pytest.approx(seconds)
+    assert 2 * limits.cpu_s < limits.wall_s < KINDS[StepKind.PARSE].deadline_s - 60
 
 
 SHELL = Parse(content_sha256="0" * 64, reader_version="2", status="thin_content", reason="The page needs JavaScript.")

@@ -36,7 +36,7 @@ def view(*steps: StepView, **changes: object) -> RunView:
 def step(kind: StepKind, status: StepStatus = StepStatus.COMPLETED, subject: str = "x", **more: object) -> StepView:
     """Return a step of the first iteration."""
     key = "managed" if kind is StepKind.MANAGED else f"{kind}:{subject}"
-    return StepView(key, kind, status, 1, subject, tried=True, **more)  # type: ignore[arg-type]
+    return StepView(key, kind, status, 1, subject, **more)  # type: ignore[arg-type]
 
 
 def cited(count: int) -> tuple[Candidate, ...]:
@@ -104,12 +104,15 @@ def test_writing_begins_when_every_page_has_been_read(covered: set[str], reason:
 
 
 def test_a_slow_page_is_waited_for_and_then_left() -> None:
-    """As in any iteration."""
-    slow = step(StepKind.READ_SOURCE, StepStatus.RUNNING, "src_0")
-    waiting = view(step(StepKind.MANAGED), slow, candidates=cited(1))
-    assert advance(waiting) == Advance()
-    late = advance(replace(waiting, quiet_s=float(QUICK.straggler_wait_s)))
-    assert late.status is RunStatus.SYNTHESIZING
+    """As in any iteration: not while it waits for a place, nor as long as it is all that there may be."""
+    wait = float(QUICK.straggler_wait_s)
+    slow = step(StepKind.READ_SOURCE, StepStatus.RUNNING, "src_0", worked_s=wait)
+    reading = view(step(StepKind.MANAGED), slow, candidates=cited(1), knowledge=Knowledge(evidence=1))
+    assert advance(reading) == Advance()
+    late = replace(reading, quiet_s=wait)
+    assert advance(late).status is RunStatus.SYNTHESIZING
+    assert advance(replace(late, steps=(late.steps[0], replace(slow, worked_s=0.0)))) == Advance()
+    assert advance(replace(late, knowledge=Knowledge())) == Advance()
 
 
 def test_a_job_that_failed_fails_the_run_and_one_over_budget_ends_it() -> None:

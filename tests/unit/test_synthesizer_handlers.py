@@ -13,7 +13,8 @@ from shared.adapters.model.providers import NoModel
 from shared.contracts.report import Report
 from shared.domain.errors import Permanent
 from shared.domain.kinds import kinds_of
-from shared.domain.states import StepKind
+from shared.domain.states import StepKind, StepStatus
+from shared.domain.view import StepView
 from shared.ports.cpu import CpuLimitExceeded, CpuLimits, CpuTaskCrashed
 from tests.fakes.materials import InlineCpu, MemoryRun, MemorySnapshots, make_lease
 from tests.support.harbour_run import (
@@ -242,3 +243,23 @@ def test_an_unknown_engine_is_refused_by_name() -> None:
     """The error tells which engines there are."""
     with pytest.raises(Permanent, match="extractive"):
         engine_of("oracle", InlineCpu(), NoModel())
+
+
+@pytest.mark.parametrize("kind", [StepKind.READ_SOURCE, StepKind.PARSE, StepKind.EXTRACT])
+def test_what_research_ended_too_soon_for_is_told_as_not_read(kind: StepKind) -> None:
+    """In the gaps by name and in the methodology by number; a source that gave evidence has been read."""
+    run, deps = harbour_run()
+    run.stop_reason = "budget:elapsed_s"
+    extracted = StepView("extract:src_old", StepKind.EXTRACT, StepStatus.COMPLETED, 1, "src_old")
+    cut = [StepView(f"{kind}:{s}", kind, StepStatus.CANCELLED, 1, s) for s in ("src_waiting", "src_new", "src_old")]
+    run.steps = [extracted, *cut]
+    run.pieces = [e for e in run.pieces if e.source_id != "src_old"]
+    synthesize(run, deps, "budget_exhausted")
+    report = run.reports[0]
+    told = [g.description for g in report.gaps if "Research ended before it had been read" in g.description]
+    assert len(told) == 1
+    assert told[0].startswith("Not read: ")
+    assert "Title of src_waiting" in told[0]
+    text = " ".join(report.methodology)
+    assert "1 source was not read, because research ended first" in text
+    assert "its limit on time was reached" in text

@@ -18,7 +18,7 @@ from services.fetcher.net.messages import FetchLimits
 from services.fetcher.net.proxy import JudgingProxy, PageLimits, Traffic
 from services.fetcher.rendering.contract import RenderResult, RenderTask
 from services.fetcher.web import WayOut
-from shared.domain.errors import LimitExceeded, NotAllowed, Permanent, PutOff, StepError, Transient
+from shared.domain.errors import LimitExceeded, NoPlace, NotAllowed, Permanent, StepError, Transient
 from shared.domain.urls import Url
 
 ROOT = Path(__file__).parents[3]
@@ -48,10 +48,10 @@ class Browser:
     def render(self, url: Url, robots: str, refuse: Callable[[str], None]) -> Rendered:
         """Return the page; ``refuse`` raises for hosts that policy forbids.
 
-        Raises `PutOff` while another page is being read, and a typed `StepError` for a page that cannot be.
+        Raises `NoPlace` while another page is being read, and a typed `StepError` for a page that cannot be.
         """
         if not self._one.acquire(blocking=False):
-            raise PutOff("browser_busy", "The browser reads another page.", BUSY_S)
+            raise NoPlace("browser_busy", "The browser reads another page.", BUSY_S)
         try:
             return self._render(url, robots, refuse)
         finally:

@@ -49,6 +49,8 @@ TerminalStatus = Literal["completed", "budget_exhausted"]
 UNREADABLE_SHOWN = 20
 """Sources that could not be read which a report names one by one."""
 
+UNREAD = "Research ended before it had been read."
+
 _NOT_READ = frozenset({"blocked", "failed", "unsupported"})
 _READ = frozenset({"fetched", "duplicate"})
 
@@ -76,6 +78,8 @@ class Material:
     usage: Mapping[str, Any]
     told: ToldReport | None = None
     """The report of a provider's job, where one has done the research."""
+    unread: frozenset[str] = frozenset()
+    """Sources whose reading, or the search for evidence in them, was cancelled when research ended."""
     unwritten: frozenset[tuple[str, int]] = frozenset()
     """Sections and their rounds where sentences of the sources were drafted in place of what the model wrote."""
 
@@ -246,17 +250,12 @@ def _conflict(contradiction: Contradiction) -> ContradictionRow:
 
 
 def _gaps(material: Material, findings: Sequence[Statement], known: Known) -> Iterator[Gap]:
-    """Yield what was asked and not found, then what could not be read."""
+    """Yield what was asked and not found, then what was not read."""
     for question in material.plan.questions:
         if not is_answered(question, findings, known):
             told = f"Not found: no checked passage answers “{question.text}”"
             yield Gap(question_id=question.id, description=told, kind="not_found")
-    unreadable = [s for s in material.sources if s.status in _NOT_READ]
-    for source in unreadable[:UNREADABLE_SHOWN]:
-        why = f": {source.reason}" if source.reason else ""
-        yield Gap(question_id=None, description=f"Not read: {source.title or source.url}{why}")
-    if len(unreadable) > UNREADABLE_SHOWN:
-        yield Gap(question_id=None, description=f"Not read: {len(unreadable) - UNREADABLE_SHOWN} further sources")
+    yield from _gaps_of_sources(material)
     for address in (material.told.refused if material.told else ())[:UNREADABLE_SHOWN]:
         yield Gap(question_id=None, description=f"Not read: {address}: the run's rules do not allow this address.")
 
@@ -268,14 +267,34 @@ def is_answered(question: Question, findings: Sequence[Statement], known: Known)
     return any(bears_on(s, question.id, known.evidence) for s in findings)
 
 
+def _gaps_of_sources(material: Material) -> Iterator[Gap]:
+    """Yield the sources that could not be read, and those that research ended too soon for."""
+    unread = _unread(material)
+    left = [s for s in material.sources if s.status in _NOT_READ or s.source_id in unread]
+    for source in left[:UNREADABLE_SHOWN]:
+        reason = source.reason if source.status in _NOT_READ else UNREAD
+        yield Gap(
+            question_id=None, description=": ".join(filter(None, ("Not read", source.title or source.url, reason)))
+        )
+    if len(left) > UNREADABLE_SHOWN:
+        yield Gap(question_id=None, description=f"Not read: {len(left) - UNREADABLE_SHOWN} further sources")
+
+
+def _unread(material: Material) -> frozenset[str]:
+    """Return the sources that were not read to their end and gave nothing, though nothing was wrong with them."""
+    return material.unread - {e.source_id for e in material.evidence}
+
+
 def _course(material: Material, emitted: Sequence[Draft]) -> Course:
-    read = [s for s in material.sources if s.status in _READ]
+    unread = _unread(material)
+    read = [s for s in material.sources if s.status in _READ and s.source_id not in unread]
     return Course(
         engine=material.engine,
         questions=len(material.plan.questions),
         searches=material.searches,
         found=len(material.sources),
         read=len(read),
+        unread=sum(s.source_id in unread and s.status not in _NOT_READ for s in material.sources),
         copies=sum(s.duplicate_of is not None for s in read),
         evidence=len(material.evidence),
         as_of=material.as_of,

@@ -55,6 +55,8 @@ class Course:
     verifier: str
     told: int | None = None
     """Sentences of a provider's report, where one has done the research."""
+    unread: int = 0
+    """Sources that research ended too soon to read."""
     omitted: int = 0
     """What of that report was not taken up: rows of tables and what is past the limits."""
     unwritten: int = 0
@@ -73,6 +75,9 @@ def methodology(course: Course, summary: VerificationSummary) -> tuple[str, ...]
 
 def _sentences(course: Course, summary: VerificationSummary) -> Iterator[str]:
     yield _found(course)
+    if course.unread:
+        were = "was" if course.unread == 1 else "were"
+        yield f"{counted(course.unread, 'source')} {were} not read, because research ended first: see the gaps."
     if course.copies:
         one = course.copies == 1
         yield (
