@@ -1,4 +1,4 @@
-"""Numbers that are written as English words: cardinals such as "two hundred and five", ordinals up to twentieth."""
+"""Numbers that are written as English words: cardinals such as "two hundred and five", ordinals up to hundredth."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -30,19 +30,30 @@ _CARDINALS = {
     **{word: n for n, word in enumerate(_TEENS, 10)},
     **{word: n * 10 for n, word in enumerate(_TENS, 2)},
 }
-_ORDINALS = {word: n for n, word in enumerate(_ORDINAL_UNITS + _ORDINAL_TEENS, 1)}
+_ORDINAL_TENS = ("thirtieth", "fortieth", "fiftieth", "sixtieth", "seventieth", "eightieth", "ninetieth", "hundredth")
+_ORDINALS = {
+    **{word: n for n, word in enumerate(_ORDINAL_UNITS + _ORDINAL_TEENS, 1)},
+    **{word: n * 10 for n, word in enumerate(_ORDINAL_TENS, 3)},
+    **{f"{ten} {unit}": n * 10 + m for n, ten in enumerate(_TENS, 2) for m, unit in enumerate(_ORDINAL_UNITS, 1)},
+}
 _SCALES = {"hundred": 100, "dozen": 12, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 
 _JOIN = rf"(?:{SPACE}+|-)"
 _AND = rf"{_JOIN}(?:and{_JOIN})?"
-_BELOW_100 = rf"(?:(?:{'|'.join(_TENS)})(?:{_JOIN}(?:{'|'.join(_UNITS)}))?|{'|'.join(_TEENS + _UNITS)}|zero)\b"
+_ONES = "|".join(_UNITS)
+_NO_ORDINAL = rf"(?!{_JOIN}(?:{'|'.join(_ORDINAL_UNITS)})\b)"
+_BELOW_100 = rf"(?:(?:{'|'.join(_TENS)})(?:{_JOIN}(?:{_ONES})\b)?{_NO_ORDINAL}|{'|'.join(_TEENS + _UNITS)}|zero)\b"
 _BELOW_1000 = rf"(?:(?:{_BELOW_100}|a){_JOIN}(?:hundred|dozen)\b(?:{_AND}{_BELOW_100})?|{_BELOW_100})"
 _LARGE = r"(?:thousand|million|billion|trillion)\b"
 _WRITTEN = re.compile(
     rf"\b(?:(?:{_BELOW_1000}|a){_JOIN}{_LARGE}(?:{_AND}{_BELOW_1000}(?:{_JOIN}{_LARGE})?)*|{_BELOW_1000})",
     re.IGNORECASE,
 )
-_WRITTEN_ORDINAL = re.compile(rf"(?<![^\W\d_])(?<!per )(?<!-)(?:{'|'.join(_ORDINALS)})(?!\w)", re.IGNORECASE)
+_WRITTEN_ORDINAL = re.compile(
+    rf"(?<![^\W\d_])(?<!per )(?<!-)(?:(?:{'|'.join(_TENS)}){_JOIN}(?:{'|'.join(_ORDINAL_UNITS)})"
+    rf"|{'|'.join(_ORDINAL_UNITS + _ORDINAL_TEENS + _ORDINAL_TENS)})(?!\w)",
+    re.IGNORECASE,
+)
 _WORD = re.compile(r"[a-z]+")
 
 
@@ -55,7 +66,7 @@ def cardinals_in(text: str) -> Iterator[WordNumber]:
 def ordinals_in(text: str) -> Iterator[WordNumber]:
     """Yield the ordinal numbers of `text` that are written in words; "per second" is none."""
     for match in _WRITTEN_ORDINAL.finditer(text):
-        yield WordNumber(match.start(), match.end(), _ORDINALS[match.group().casefold()])
+        yield WordNumber(match.start(), match.end(), _ORDINALS[" ".join(_WORD.findall(match.group().casefold()))])
 
 
 def _value(words: Sequence[str]) -> int:

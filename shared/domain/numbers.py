@@ -15,6 +15,7 @@ from typing import Literal
 from shared.domain.conversion import converted
 from shared.domain.dates import FoundDate, blank, dates_in
 from shared.domain.number_words import cardinals_in, ordinals_in
+from shared.domain.numerals import MIXED, SCIENTIFIC, mixed_value, scientific_value
 from shared.domain.partial_dates import covers
 from shared.domain.units import AFTER, CURRENCY_BEFORE, SPACE, currency_name, unit_name
 
@@ -57,6 +58,8 @@ _LETTER_BEFORE = (
 _GROUP = r"[ \u00a0\u2009\u202f]"
 _LITERAL = "|".join(
     (
+        rf"(?P<scientific>{SCIENTIFIC})",
+        rf"(?P<mixed>{MIXED})",
         r"\d+(?:\.\d+)?[eE][-+]?\d{1,2}(?!\w)(?P<power>)",
         r"\d+(?:\.\d+){2,}(?!\d|,\d)(?P<dotted>)",
         r"(?!0)\d{1,3}(?:,\d{3})+(?!\d|,\d)(?:\.\d+)?",
@@ -206,6 +209,10 @@ def _clocks(text: str) -> Iterator[Quantity]:
 def _literal(match: re.Match[str]) -> tuple[Decimal, str | None]:
     """Return the value of the digits of a numeral, and the unit `VERSION` where they are no number."""
     text = match.group("literal")
+    if match.group("scientific") is not None:
+        return scientific_value(text), None
+    if match.group("mixed") is not None:
+        return mixed_value(text), None
     if match.group("power") is not None:
         return Decimal(text), None
     if match.group("dotted") is not None:

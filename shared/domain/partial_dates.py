@@ -1,7 +1,8 @@
 """Dates that leave something out: quarters, months and days of the week alone, decades without a century.
 
 They are spelt like ISO 8601 where it has a form: ``2024-Q3`` and ``--Q3`` for quarters, ``--03`` for March, ``-W-5``
-for Friday, ``XX5X`` for the fifties. `covers` tells whether a date says what a vaguer one says.
+for Friday, ``XX5X`` for the fifties, ``2021-S3`` for the autumn of 2021 and ``2021-H1`` for its first half. `covers`
+tells whether a date says what a vaguer one says; seasons are those of the north.
 """
 
 import datetime
@@ -14,14 +15,24 @@ _WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _DECADES = ("twenties", "thirties", "forties", "fifties", "sixties", "seventies", "eighties", "nineties")
 _QUARTERS = {"f": 1, "s": 2, "t": 3, "1": 1, "2": 2, "3": 3, "4": 4}
 
+_SEASONS = {"sp": 1, "su": 2, "au": 3, "fa": 3, "wi": 4}
+_SEASON_MONTHS = {1: "345", 2: "678", 3: "9AB", 4: "C12"}
+"""Months of the northern seasons, as hexadecimal digits."""
+
+_OF_YEAR = rf"(?:(?:,|['’]s)?{_SPACE}(?:(?:of|in|the|fiscal|year|FY){_SPACE}?){{0,4}}(?P<year>[12]\d{{3}})(?!\w))"
+_SEASON = r"(?P<season>(?i:spring|summer|autumn|fall|winter))"
+_HALF = rf"(?:H(?P<half>[12])|(?i:(?P<which>first|second|1st|2nd)(?:{_SPACE}|-)half))"
+
 _QUARTER = (
     r"(?:Q(?P<q>[1-4])|(?P<p>[1-4])Q|(?P<word>(?i:first|second|third|fourth|1st|2nd|3rd|4th))"
     rf"(?:{_SPACE}|-)(?i:quarter))(?!\w)"
 )
 _MONTH_AFTER = r"in|of|by|to|since|until|till|from|last|next|this|early|late|mid|and|or|between|through|during|every"
 _PATTERNS = (
-    rf"(?<!\w){_QUARTER}(?:(?:,|['’]s)?{_SPACE}(?:(?:of|in|the|fiscal|year|FY){_SPACE}?){{0,4}}(?P<year>[12]\d{{3}})(?!\w))?",
+    rf"(?<!\w){_QUARTER}{_OF_YEAR}?",
     rf"(?<![\w.,])(?P<year>[12]\d{{3}})(?:['’]s)?(?:{_SPACE}|-){_QUARTER}",
+    rf"(?<!\w){_SEASON}{_OF_YEAR}",
+    rf"(?<!\w){_HALF}{_OF_YEAR}",
     r"(?<!\w)(?P<weekday>(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|(?:MON|TUES|WEDNES|THURS|FRI|SATUR|SUN)DAY)s?(?!\w)",
     r"(?<![\w.,])['’]?(?P<tens>[2-9])0['’]?s(?!\w)",
     rf"(?<!\w)(?P<decade>(?i:{'|'.join(_DECADES)}))(?!\w)",
@@ -39,6 +50,15 @@ def _quarter(match: re.Match[str]) -> tuple[str, int]:
     number = 4 if word.startswith("fo") else _QUARTERS[(groups["q"] or groups["p"] or word)[0]]
     year = int(groups["year"] or 0)
     return (f"{year:04}-Q{number}" if year else f"--Q{number}"), year
+
+
+def _season(match: re.Match[str]) -> tuple[str, int]:
+    return f"{match['year']}-S{_SEASONS[match['season'][:2].casefold()]}", int(match["year"])
+
+
+def _half(match: re.Match[str]) -> tuple[str, int]:
+    number = match["half"] or ("1" if match["which"][0] in "fF1" else "2")
+    return f"{match['year']}-H{number}", int(match["year"])
 
 
 def _weekday(match: re.Match[str]) -> tuple[str, int]:
@@ -66,6 +86,8 @@ PARTIAL_FORMS: tuple[tuple[re.Pattern[str], Reader, str | None], ...] = tuple(
         (
             (_quarter, None),
             (_quarter, None),
+            (_season, None),
+            (_half, None),
             (_weekday, None),
             (_tens, None),
             (_decade, None),
@@ -100,16 +122,19 @@ def covers(precise: str, vague: str) -> bool:
 
 
 def _said(iso: str) -> Mapping[str, str]:
-    """Return what a date says, part by part; a full date also says its quarter and its day of the week."""
+    """Return what a date says, part by part; a full date also says its quarter, half, season and weekday."""
     if iso.startswith("-W-"):
         return {"weekday": iso[3:]}
     year, rest = ("", iso[2:]) if iso.startswith("--") else (iso[:4], iso[5:])
     parts = {name: digit for name, digit in zip(("c1", "c2", "tens", "ones"), year, strict=False) if digit != "X"}
     if rest.startswith("Q"):
-        return {**parts, "quarter": rest[1:]}
+        return {**parts, "quarter": rest[1:], "half": str((int(rest[1:]) + 1) // 2)}
+    if rest.startswith(("S", "H")):
+        return {**parts, "season" if rest[0] == "S" else "half": rest[1:]}
     month, _, day = rest.partition("-")
     if month:
-        parts |= {"month": month, "quarter": str((int(month) + 2) // 3)}
+        parts |= {"month": month, "quarter": str((int(month) + 2) // 3), "half": str((int(month) + 5) // 6)}
+        parts["season"] = next(str(n) for n, months in _SEASON_MONTHS.items() if f"{int(month):X}" in months)
     if day:
         parts["day"] = day
     if year and day:

@@ -17,13 +17,13 @@ _ABBREVIATIONS: Mapping[str, str] = {
     "mi": "mi",
     "nm": "nm",
     "nmi nautical": "nmi",
-    "mm2 mm²": "mm2",
-    "cm2 cm²": "cm2",
-    "m2 m² sqm": "m2",
-    "km2 km²": "km2",
+    "mm2 mm² mm^2": "mm2",
+    "cm2 cm² cm^2": "cm2",
+    "m2 m² m^2 sqm": "m2",
+    "km2 km² km^2": "km2",
     "ha": "ha",
-    "cm3 cm³": "cm3",
-    "m3 m³ cbm": "m3",
+    "cm3 cm³ cm^3": "cm3",
+    "m3 m³ m^3 cbm": "m3",
     "l L": "l",
     "ml mL": "ml",
     "mg": "mg",
@@ -207,7 +207,10 @@ _CODES = {code: {"RMB": "CNY"}.get(code, code) for code in _CURRENCY_CODES.split
 _MONEY_WORDS = _by_spelling(_CURRENCY_WORDS, plural=True)
 
 _LETTER = r"[^\W\d_]"
-_ONE_UNIT = rf"(?:(?:{_pattern(_ABBREVIATED, _GAP)})(?!{_LETTER}|\d)|(?i:{_pattern(_WORDED, _GAP)})(?!{_LETTER}))"
+_SPELT = r"[^\W\d_⁰¹²³⁴-⁹]"
+"""A letter; a raised digit after a word is a note mark."""
+
+_ONE_UNIT = rf"(?:(?:{_pattern(_ABBREVIATED, _GAP)})(?!{_LETTER}|\d)|(?i:{_pattern(_WORDED, _GAP)})(?!{_SPELT}))"
 _PERCENT = r"%|％|(?i:per[ -]?cent|percent|pct)(?!\w)"
 
 CURRENCY_BEFORE = rf"(?:{_pattern(_SYMBOLS, _GAP)})|(?<![^\W\d_])(?:{'|'.join(_CODES)})(?=[\s\d])"

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from services.synthesizer.gate.alignment import ALIGNMENT
 from services.synthesizer.gate.context import Check, GateContext
 from services.synthesizer.gate.exists import check_exists, sound_snapshots
+from services.synthesizer.gate.floor import check_floor
 from services.synthesizer.gate.judge import is_analysis, judge_all
 from services.synthesizer.gate.numbers import check_numbers
 from services.synthesizer.gate.turns import check_turns
@@ -71,7 +72,11 @@ def _refusals(
     numbers = check_numbers(statement, excerpts)
     if not numbers.passed:
         yield "numbers", numbers
-    if statement.derived is None and not is_analysis(statement):
+    concludes = statement.derived is not None or is_analysis(statement)
+    floor = check_floor(statement.text, excerpts.values(), concludes=concludes)
+    if not floor.passed:
+        yield "support", floor
+    if not concludes:
         turned = check_turns(statement.text, excerpts.values())
         if not turned.passed:
             yield "support", turned

@@ -10,10 +10,20 @@ from dataclasses import dataclass
 from math import exp
 
 from services.synthesizer.gate import weights
-from services.synthesizer.gate.features import MAX_EVIDENCE_CHARS, Checked, Turned, features, named_terms, sentences_of
+from services.synthesizer.gate.features import (
+    MAX_EVIDENCE_CHARS,
+    Checked,
+    Sentence,
+    Turned,
+    features,
+    named_terms,
+    sentences_of,
+)
 from services.synthesizer.gate.figures import Unmet, unmet_figures
+from services.synthesizer.gate.floor import invented
 from services.synthesizer.gate.lines import sentence_lines
 from services.synthesizer.gate.names import missing_names, proper_names
+from services.synthesizer.gate.quotes import misquoted
 from services.synthesizer.gate.turns import turns
 from shared.domain.numbers import is_pronoun, quantities
 from shared.domain.text import content_terms
@@ -45,7 +55,7 @@ class Assessment:
     score: float
     """The chance, 0 to 1, that people would call the statement supported."""
     turns: tuple[str, ...]
-    """What the statement turns; looked at from `HALF` on, since below it nothing is emitted anyway."""
+    """What the statement turns, misquotes or invents; looked at from `HALF` on: below it nothing is emitted anyway."""
 
     @property
     def clean(self) -> bool:
@@ -74,8 +84,13 @@ def assess(statement: str, spans: Sequence[str], question: str | None = None, as
     evidence = sentences_of("\n".join(spans)[:MAX_EVIDENCE_CHARS])
     found, turned = features(statement, evidence, checked, answers=bool(question))
     score = score_of(found)
-    against = turns(statement, evidence) if score >= HALF else ()
+    against = _against(statement, spans, evidence) if score >= HALF else ()
     return Assessment(found, turned, len(figures), unmet, missing, score, against)
+
+
+def _against(statement: str, spans: Sequence[str], evidence: Sequence[Sentence]) -> tuple[str, ...]:
+    quoted = (f"“{q}” is quoted and stands so in none of the cited excerpts" for q in misquoted(statement, spans))
+    return (*turns(statement, evidence), *invented(statement, evidence), *quoted)
 
 
 def score_of(found: Mapping[str, float]) -> float:

@@ -6,7 +6,8 @@ A figure has to stand in a span with the same value (`shared.domain.numbers.stat
 - a figure that the statement denies ("not in 2018") must not stand undenied in the spans, and may be missing from them
   where another figure stands in its place;
 - a sentence that stands in a span word for word must have the same figures there, one by one;
-- a small count must not belong to another thing: "two cities" is not met by "two years" beside "three cities".
+- a small count must not belong to another thing: "two cities" is not met by "two years" beside "three cities";
+- a figure must not stand between the words between which the spans have another figure of its kind.
 """
 
 import re
@@ -23,20 +24,28 @@ from shared.domain.text import content_terms
 
 APPROXIMATE = Decimal("0.05")
 """How far "about" reaches, as a part of the figure."""
-BEYOND = (Decimal("1"), Decimal("1.5"))
+BEYOND = (Decimal("1"), Decimal("2"))
 BELOW = (Decimal("0.1"), Decimal("1"))
-"""Where a bare figure may lie, in parts of the one that "more than" or "less than" stands before."""
+"""Where a figure may lie, in parts of the one that "more than" or "less than" stands before."""
 
 _CLAUSE = re.compile(r"[,;:()\n]|\s[–—-]\s|\b(?:but|and|although|while|whereas)\b", re.IGNORECASE)
 _DENIAL = re.compile(
-    r"\b(?:not(?! (?:only|just|until|including))|never|without|neither|nor|cannot)\b|n['’]t\b", re.IGNORECASE
+    r"\b(?:not(?! (?:only|just|until|including|(?:more|less|fewer) than))|never|without|neither|nor|cannot)\b|n['’]t\b",
+    re.IGNORECASE,
 )
 _MORE = re.compile(
-    r"\b(?:more than|over|at least|above|exceed(?:s|ed|ing)?|greater than|upwards? of)\W*\Z", re.IGNORECASE
+    r"\b(?:(?<!no )(?<!not )more than|over|at least|(?:no|not) (?:less|fewer) than|above|exceed(?:s|ed|ing)?|beyond|"
+    r"(?:greater|larger|higher|longer) than|upwards? of|in excess of|a minimum of|surpass(?:es|ed|ing)?|topp(?:ed|ing))"
+    r"\W*\Z",
+    re.IGNORECASE,
 )
 _LESS = re.compile(
-    r"\b(?:less than|fewer than|under|below|up to|at most|nearly|almost|no more than|close to)\W*\Z", re.IGNORECASE
+    r"\b(?:(?<!no )(?<!not )(?:less|fewer) than|under|below|up to|at most|nearly|almost|(?:no|not) more than|close to|"
+    r"(?:smaller|lower|shorter) than|a maximum of|just short of)\W*\Z",
+    re.IGNORECASE,
 )
+_OR_MORE = re.compile(r"\+|[^\S\n]or[^\S\n](?:more|over|above)\b", re.IGNORECASE)
+_OR_LESS = re.compile(r"[^\S\n]or[^\S\n](?:less|fewer|under|below)\b", re.IGNORECASE)
 _ABOUT = re.compile(
     r"(?:\b(?:about|around|roughly|approximately|some|circa|nearly|almost|close to|an estimated)|~|≈)\W*\Z",
     re.IGNORECASE,
@@ -148,18 +157,32 @@ def _why_unmet(wanted: _Figure, known: Sequence[_Figure]) -> str | None:
         return "is denied by the cited excerpts" if not wanted.denied else "is denied here and stated there"
     if _counts_other(wanted, same, known):
         return "counts something else in the cited excerpts"
+    if _displaced(wanted, same, known):
+        return "stands in the place of another figure of the cited excerpts"
     return None
 
 
 def _meets(found: _Figure, wanted: _Figure) -> bool:
     if states(found.quantity, wanted.quantity):
-        return True
-    if not wanted.hedge or found.hedge or "date" in (found.quantity.kind, wanted.quantity.kind):
+        return not _contradicts(found, wanted)
+    if not wanted.hedge or "date" in (found.quantity.kind, wanted.quantity.kind):
+        return False
+    if found.hedge and (found.hedge != wanted.hedge or found.hedge == "about"):
         return False
     low, high = _reach(wanted.hedge)
     value = wanted.quantity.value
     alike = replace(wanted.quantity, value=found.quantity.value)
     return value * low <= found.quantity.value <= value * high and states(found.quantity, alike)
+
+
+def _contradicts(found: _Figure, wanted: _Figure) -> bool:
+    """Tell whether a figure that rounds to a bound lies beyond it, or is a bound on the other side."""
+    one, other = found.quantity, wanted.quantity
+    if {found.hedge, wanted.hedge} == {"more", "less"}:
+        return True
+    if one.unit != other.unit or "date" in (one.kind, other.kind) or wanted.hedge not in ("more", "less"):
+        return False
+    return one.value < other.value if wanted.hedge == "more" else one.value > other.value
 
 
 def _reach(hedge: str) -> tuple[Decimal, Decimal]:
@@ -183,6 +206,28 @@ def _counts_other(wanted: _Figure, same: Sequence[_Figure], known: Sequence[_Fig
     return any(f.counts & wanted.counts and f.quantity.kind == wanted.quantity.kind for f in known)
 
 
+def _displaced(wanted: _Figure, same: Sequence[_Figure], known: Sequence[_Figure]) -> bool:
+    """Tell whether another figure stands between the same words in the spans, and this one beside neither of them."""
+    if wanted.denied or any(f.line == wanted.line for f in same):
+        return False
+    before, after = _beside(wanted)
+    if not (before and after):
+        return False
+    if any(before == b or after == a for b, a in map(_beside, same)):
+        return False
+    kind = (wanted.quantity.kind, wanted.quantity.unit)
+    others = (f for f in known if (f.quantity.kind, f.quantity.unit) == kind and not _meets(f, wanted))
+    return any(_beside(f) == (before, after) for f in others)
+
+
+def _beside(figure: _Figure) -> tuple[str, str]:
+    """Return the content terms next to a figure in its line, before and after it."""
+    start, end = (place - figure.line_start for place in (figure.quantity.start, figure.quantity.end))
+    before = content_terms(figure.line[max(start - _LOOK_BACK, 0) : start])
+    after = content_terms(figure.line[end : end + _LOOK_BACK])
+    return before[-1] if before else "", after[0] if after else ""
+
+
 def _figures(text: str, as_of: str | None) -> Iterator[_Figure]:
     found = [*quantities(text), *(_relative_quantities(text, as_of) if as_of else ())]
     starts = [0, *(m.end() for m in re.finditer(r"\n", text))]
@@ -196,7 +241,7 @@ def _figures(text: str, as_of: str | None) -> Iterator[_Figure]:
         yield _Figure(
             quantity=quantity,
             denied=_CLAUSE.search(between) is not None and _DENIAL.search(_CLAUSE.split(before)[-1]) is not None,
-            hedge=_hedge(before),
+            hedge=_hedge(before, text, quantity.end),
             counts=_counted(text, quantity),
             line=text[line_start:line_end],
             line_start=line_start,
@@ -208,10 +253,12 @@ def _relative_quantities(text: str, as_of: str) -> Iterator[Quantity]:
         yield Quantity(Decimal(iso[:4]), None, "date", text[start:end], start, end, iso)
 
 
-def _hedge(before: str) -> str:
-    """Return "more", "less", "about" or nothing, from the words before a figure."""
-    if _MORE.search(before):
+def _hedge(before: str, text: str, end: int) -> str:
+    """Return "more", "less", "about" or nothing, from the words before and after a figure."""
+    if _MORE.search(before) or _OR_MORE.match(text, end):
         return "more"
+    if _OR_LESS.match(text, end):
+        return "less"
     if _ABOUT.search(before):
         return "about"
     return "less" if _LESS.search(before) else ""

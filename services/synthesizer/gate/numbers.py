@@ -1,4 +1,4 @@
-"""Second check: every figure, date and proper name of a statement stands in what it cites, or recomputes."""
+"""Second check: every figure, date, proper name and quotation of a statement stands in what it cites, or recomputes."""
 
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
@@ -9,6 +9,7 @@ from services.synthesizer.gate.figures import unmet_figures
 from services.synthesizer.gate.formula import FormulaError, evaluate
 from services.synthesizer.gate.lines import sentence_lines
 from services.synthesizer.gate.names import missing_names
+from services.synthesizer.gate.quotes import misquoted
 from shared.contracts.report import Derived, DerivedInput, Statement
 from shared.domain.numbers import Quantity, quantities
 
@@ -28,6 +29,7 @@ def check_numbers(statement: Statement, excerpts: Mapping[str, str]) -> Check:
     )
     reasons += (f"the name “{n}” stands in none of the cited excerpts" for n in missing_names(text, spans.values()))
     reasons += (f"“{c}” does not stand so in the cited excerpts" for c in misplaced_codes(text, spans.values()))
+    reasons += (f"“{q}” is quoted and stands so in none of the cited excerpts" for q in misquoted(text, spans.values()))
     return Check("fail", tuple(reasons)) if reasons else Check("pass")
 
 

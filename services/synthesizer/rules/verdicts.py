@@ -1,12 +1,14 @@
 """What a model's verdict makes of a row that the mechanical gate left open. Where the gate refuses, it is final.
 
-What a finding turns is looked at last, in the excerpts that the model named: no model makes "most" into "all".
+What a finding turns, and whether its excerpts hold it at all, is looked at last, in the excerpts that the model named:
+no model makes "most" into "all", or something out of nothing.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from services.synthesizer.gate.context import CheckOutcome, GateContext
+from services.synthesizer.gate.floor import check_floor
 from services.synthesizer.gate.numbers import check_numbers
 from services.synthesizer.gate.turns import check_turns
 from services.synthesizer.prompts.shorten import Shortened
@@ -112,14 +114,17 @@ def _row(
     if not kept or whole or not check_numbers(case.statement, cited).passed:
         kept = case.spans
     told, reasons = verdict.verdict, _REASONS[verdict.verdict]
-    turned = () if whole else _turns(case.statement, kept, context)
-    if told == "supported" and turned:
-        told, reasons = "unsupported", turned
+    against = _against(case.statement, kept, context, concludes=whole) if told == "supported" else ()
+    if against:
+        told, reasons = "unsupported", against
     return _changed(case.row, told, kept, verifier, reasons)
 
 
-def _turns(statement: Statement, cited: Sequence[str], context: GateContext) -> tuple[str, ...]:
-    return check_turns(statement.text, (context.evidence[i].excerpt for i in cited)).reasons
+def _against(statement: Statement, cited: Sequence[str], context: GateContext, *, concludes: bool) -> tuple[str, ...]:
+    """Return what no model can overrule."""
+    excerpts = [context.evidence[i].excerpt for i in cited]
+    turned = () if concludes else check_turns(statement.text, excerpts).reasons
+    return turned or check_floor(statement.text, excerpts, concludes=concludes).reasons
 
 
 def _changed(
