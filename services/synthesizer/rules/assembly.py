@@ -14,6 +14,7 @@ from services.synthesizer.rules.confidence import confidence_of, contested_evide
 from services.synthesizer.rules.methodology import Course, methodology
 from services.synthesizer.rules.prose import told_answer, told_summary
 from services.synthesizer.rules.selection import published_after, section_questions
+from services.synthesizer.rules.shortfalls import NO_SHORTFALLS, Shortfalls
 from services.synthesizer.rules.summaries import standing
 from services.synthesizer.rules.writing import round_of_draft
 from shared.contracts.evidence import Contradiction, Evidence, Source
@@ -67,6 +68,7 @@ class Material:
     usage: Mapping[str, Any]
     told: ToldReport | None = None
     """The report of a provider's job, where one has done the research."""
+    shortfalls: Shortfalls = NO_SHORTFALLS
     unwritten: frozenset[tuple[str, int]] = frozenset()
     """Sections and their rounds where sentences of the sources were drafted in place of what the model wrote."""
 
@@ -239,7 +241,9 @@ def _gaps(material: Material, findings: Sequence[Statement], evidence: Mapping[s
     """Yield what was asked and not found, then what could not be read."""
     for question in material.plan.questions:
         if not any(bears_on(s, question.id, evidence) for s in findings):
-            yield Gap(question_id=question.id, description=f"Not found: no checked passage answers “{question.text}”")
+            yield Gap(question_id=question.id, description=_unanswered(material, question.text))
+    for told in material.shortfalls.gaps:
+        yield Gap(question_id=None, description=told)
     unreadable = [s for s in material.sources if s.status in _NOT_READ]
     for source in unreadable[:UNREADABLE_SHOWN]:
         why = f": {source.reason}" if source.reason else ""
@@ -250,12 +254,21 @@ def _gaps(material: Material, findings: Sequence[Statement], evidence: Mapping[s
         yield Gap(question_id=None, description=f"Not read: {address}: the run's rules do not allow this address.")
 
 
+def _unanswered(material: Material, question: str) -> str:
+    """Say of a question that nothing answers it, or that nothing could be looked for."""
+    if material.shortfalls.all_failed and not material.sources:
+        return f"Not looked for: no search worked, so nothing could be found on “{question}”"
+    return f"Not found: no checked passage answers “{question}”"
+
+
 def _course(material: Material, emitted: Sequence[Draft]) -> Course:
     read = [s for s in material.sources if s.status in _READ]
     return Course(
         engine=material.engine,
         questions=len(material.plan.questions),
         searches=material.searches,
+        failed=material.shortfalls.failed,
+        remarks=material.shortfalls.remarks,
         found=len(material.sources),
         read=len(read),
         copies=sum(s.duplicate_of is not None for s in read),
