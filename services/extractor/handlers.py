@@ -90,7 +90,11 @@ def parse_limits(size: int) -> CpuLimits:
 
 
 def _read(deps: Deps, lease: Lease, content_sha256: str, name: str) -> Parse:
-    """Read the bytes in a limited subprocess and keep what came of it."""
+    """Read the bytes in a limited subprocess and keep what came of it.
+
+    That the wall clock ended it, or a crash, is said of this try alone: it depends on the machine and what else it did,
+    and whoever reads the same bytes next may have better luck.
+    """
     data = deps.blobs.get(lease.owner_id, content_sha256)
     if data is None:
         raise Permanent("bytes_gone", f"The bytes of {name} are no longer here: upload the document again.")
@@ -99,15 +103,14 @@ def _read(deps: Deps, lease: Lease, content_sha256: str, name: str) -> Parse:
         limits = parse_limits(len(data))
         parsed, snapshot = deps.cpu.run(parse_bytes, data, name, *hints, deps.pdf_backend, limits=limits)
     except CpuLimitExceeded as error:
-        if error.which == "wall":
-            raise  # the source is not read, but that says nothing about its bytes that should be remembered
-        reason = f"Reading it went past its limits: {error}"
-        parsed, snapshot = parse_failed(content_sha256, reason, deps.pdf_backend), None
+        failed = parse_failed(content_sha256, f"Reading it went past its limits: {error}", deps.pdf_backend)
+        if error.which != "wall":
+            deps.snapshots.put_failed(lease.owner_id, failed)
+        return failed
     except CpuTaskCrashed as error:
         if not lease.last_try:
             raise
-        reason = f"Reading it broke each time: {error}"
-        parsed, snapshot = parse_failed(content_sha256, reason, deps.pdf_backend), None
+        return parse_failed(content_sha256, f"Reading it broke each time: {error}", deps.pdf_backend)
     if snapshot is None:
         deps.snapshots.put_failed(lease.owner_id, parsed)
     else:
@@ -171,12 +174,21 @@ def extract(deps: Deps, lease: Lease) -> Outcome:
         max_calls=CALLS_PER_SOURCE[facts.request.depth],
         claims=_claims(deps, lease, source) if is_managed(facts.engine) else (),
     )
-    picks = engine_of(facts.engine, deps.cpu, deps.model_of(lease), deps.reader).extract(request)
+    engine = engine_of(facts.engine, deps.cpu, deps.model_of(lease), deps.reader)
+    picks = engine.extract(request)
     name = str(lease.inputs["name"]) if source.kind == "document" else None
     evidence = evidence_of(picks, snapshot, source, lease.step_id, name)
     count = len(evidence)
+    looked_at = min(len(snapshot.text), engine.most_chars(request))
+    cut = len(snapshot.text) > looked_at
+    told = f" Of its {len(snapshot.text):,} characters the {looked_at:,} that rank best were looked at." if cut else ""
     return Outcome(
-        summary=f"Found {count} piece{'s' * (count != 1)} of evidence in {source.title or source.url}.",
-        result={"evidence": count},
+        summary=f"Found {count} piece{'s' * (count != 1)} of evidence in {source.title or source.url}.{told}",
+        result={
+            "evidence": count,
+            "chars": len(snapshot.text),
+            "looked_at": looked_at,
+            "truncated": snapshot.truncated,
+        },
         evidence=evidence,
     )

@@ -21,9 +21,8 @@ Window = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How much of a source is read: characters that are looked at, and calls that may be made to show them."""
+    """How much of a source is shown: the calls that may be made to do it."""
 
-    max_chars: int
     max_calls: int = 1
 
 
@@ -32,24 +31,60 @@ def window_groups(
 ) -> tuple[tuple[Window, ...], ...]:
     """Return the windows to show, one group a call: all of a short text, else the best for the queries.
 
-    Only the first ``max_chars`` characters are looked at. Each query has its best window before any has its second, so
+    The whole text is ranked. Each query has its best window before any has its second, so
     that a question about one page of a long report is not crowded out by another about many. Further groups hold what
     ranks next, as long as it is worth a call. In a group, windows are in the order of the text, neighbours joined.
     Where ``stats`` knows no text, as in a run that reads the web alone, the windows themselves are the collection.
     """
-    windows = tuple(_windows(segments, reading.max_chars))
-    sizes = {w: segments[w[1] - 1][1] - segments[w[0]][0] for w in windows}
+    windows = tuple(_windows(segments))
+    sizes = _sizes(windows, segments)
     if sum(sizes.values()) <= SHOWN_CHARS:
         return (_joined(windows),) if windows else ()
-    terms = {w: content_terms(text[segments[w[0]][0] : segments[w[1] - 1][1]]) for w in windows}
-    known = stats if stats.texts else stats_of(list(terms.values()))
-    lanes = [_ranked(windows, terms, content_terms(query), known) for query in queries]
+    lanes = _lanes(text, segments, windows, queries, stats)
     left = dict.fromkeys(_in_turn(lanes, worth=0.0), True)
     groups = [_filled(left, sizes)]
     worthy = dict.fromkeys((w for w in _in_turn(lanes, worth=WORTH) if w in left), True)
     while worthy and len(groups) < reading.max_calls:
         groups.append(_filled(worthy, sizes))
     return tuple(_joined(sorted(group)) for group in groups if group)
+
+
+def best_segments(
+    text: str, segments: Sequence[tuple[int, int]], queries: Sequence[str], stats: CorpusStats, most_chars: int
+) -> range | frozenset[int]:
+    """Return the numbers of the segments to look at: all of them, or those of the windows that rank best.
+
+    The whole text is ranked, wherever in it something stands; windows that no query ranks fill what is left, in order.
+    """
+    if sum(end - start for start, end in segments) <= most_chars:
+        return range(len(segments))
+    windows = tuple(_windows(segments))
+    sizes = _sizes(windows, segments)
+    ranked = _in_turn(_lanes(text, segments, windows, queries, stats), worth=0.0)
+    taken: set[int] = set()
+    room = most_chars
+    for window in dict.fromkeys((*ranked, *windows)):
+        if sizes[window] <= room:
+            taken.update(range(*window))
+            room -= sizes[window]
+    return frozenset(taken)
+
+
+def _sizes(windows: Sequence[Window], segments: Sequence[tuple[int, int]]) -> dict[Window, int]:
+    return {w: segments[w[1] - 1][1] - segments[w[0]][0] for w in windows}
+
+
+def _lanes(
+    text: str,
+    segments: Sequence[tuple[int, int]],
+    windows: Sequence[Window],
+    queries: Sequence[str],
+    stats: CorpusStats,
+) -> list[list[tuple[Window, float]]]:
+    """Return the windows in the order of each query; without a collection, they are the collection themselves."""
+    terms = {w: content_terms(text[segments[w[0]][0] : segments[w[1] - 1][1]]) for w in windows}
+    known = stats if stats.texts else stats_of(list(terms.values()))
+    return [_ranked(windows, terms, content_terms(query), known) for query in queries]
 
 
 def _in_turn(lanes: Sequence[Sequence[tuple[Window, float]]], worth: float) -> Iterator[Window]:
@@ -81,20 +116,15 @@ def _ranked(
     return [(w, scores[w]) for w in sorted((w for w in windows if scores[w] > 0), key=lambda w: (-scores[w], w))]
 
 
-def _windows(segments: Sequence[tuple[int, int]], max_chars: int) -> Iterator[Window]:
-    first = read = size = 0
+def _windows(segments: Sequence[tuple[int, int]]) -> Iterator[Window]:
+    first = size = 0
     for number, (start, end) in enumerate(segments):
-        read += end - start
-        if read > max_chars:
-            break
         size += end - start
         if size >= WINDOW_CHARS:
             yield first, number + 1
             first, size = number + 1, 0
-    else:
-        number = len(segments)
-    if first < number:
-        yield first, number
+    if first < len(segments):
+        yield first, len(segments)
 
 
 def _joined(windows: Sequence[Window]) -> tuple[Window, ...]:

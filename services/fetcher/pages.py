@@ -48,6 +48,7 @@ def try_once(attempts: Attempts, attempt: Callable[[int], Attempt]) -> tuple[Att
         attempts.keep(len(done), done[-1])
         error = error_after(len(done), done[-1])
         if error is not None:
+            error.log = tuple(attempt.fetch for attempt in done)
             raise error
     return done
 

@@ -15,7 +15,7 @@ from services.fetcher.visits import BUSY
 from shared.contracts.candidates import page_candidate
 from shared.contracts.evidence import Fetch, Source
 from shared.contracts.runs import SourcePolicy
-from shared.domain.errors import Permanent, RateLimited, Transient
+from shared.domain.errors import Permanent, RateLimited, StepError, Transient
 from shared.domain.search import PROVIDERS
 from shared.ports.ledger import Lease
 from shared.ports.materials import RunFacts
@@ -47,7 +47,10 @@ def search_web(deps: Deps, lease: Lease, facts: RunFacts) -> dict[str, Any]:
     callers = [Caller(deps, lease, seat.provider.name, watch) for seat in seats]
     enough = _Enough(policy, int(lease.inputs["results"]))
     asked = [_ask(Asking(caller, seat), seat, query, enough) for caller, seat in zip(callers, seats, strict=True)]
-    _wait_or_raise(asked)
+    error = _error_of(asked)
+    if error is not None:
+        error.log = tuple(row for a in asked for row in a.rows)
+        raise error
     found = _distinct([a.hits for a in asked], policy)
     ranking = deps.desk.ranking
     if ranking is None or len(found) < 2:
@@ -151,21 +154,21 @@ def _joined(first: Asked, more: Asked) -> Asked:
     return Asked(first.provider, (*first.hits, *more.hits), first.words, rows, busy)
 
 
-def _wait_or_raise(asked: Sequence[Asked]) -> None:
-    """Raise `RateLimited` while the turn at a provider has not come, and an error when no provider answered."""
+def _error_of(asked: Sequence[Asked]) -> StepError | None:
+    """Return `RateLimited` while the turn at a provider has not come, and an error when no provider answered."""
     errors = [a.error for a in asked if a.error is not None]
     busy = [e for e in errors if isinstance(e, RateLimited) and e.code == BUSY]
     if busy:
-        raise min(busy, key=lambda e: e.after_s)
+        return min(busy, key=lambda e: e.after_s)
     if len(errors) < len(asked):
-        return
+        return None
     waits = [e for e in errors if isinstance(e, RateLimited) and e.after_s <= LONGEST_REST_S]
     soon = [e for e in errors if isinstance(e, Transient)]
     if waits:
-        raise min(waits, key=lambda e: e.after_s)
+        return min(waits, key=lambda e: e.after_s)
     if soon:
-        raise soon[0]
-    raise Permanent(errors[0].code, " ".join(error.detail for error in errors))
+        return soon[0]
+    return Permanent(errors[0].code, " ".join(error.detail for error in errors))
 
 
 def _distinct(lanes: Sequence[Sequence[Hit]], policy: SourcePolicy) -> tuple[Chosen, ...]:

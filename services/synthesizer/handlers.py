@@ -16,6 +16,7 @@ from services.synthesizer.rules.gaps import allowed
 from services.synthesizer.rules.independence import changed, with_duplicates
 from services.synthesizer.rules.methodology import counted
 from services.synthesizer.rules.selection import usable
+from services.synthesizer.rules.shortfalls import shortfalls_of
 from services.synthesizer.rules.summaries import new_summary
 from services.synthesizer.rules.writing import SUMMARY, OutlineTask, SectionTask, WritingBrief, round_of_draft
 from shared.contracts.events import NewEvent
@@ -295,6 +296,7 @@ def _material(deps: Deps, lease: Lease, facts: RunFacts, context: GateContext) -
         sources=sources,
         contradictions=materials.contradictions(lease.run_id),
         searches=len(materials.queries(lease.run_id)),
+        shortfalls=shortfalls_of(view, sources, materials.cut_prompts(lease.run_id)),
         usage=asdict(view.usage),
         unread=unread(view),
         unwritten=frozenset((s.subject, round_of(s.key)) for s in written if s.result.get("unwritten")),

@@ -173,6 +173,8 @@ class RunUsage(Stored):
     cost_usd: float | None = None
     switched_models: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     """Models that answered where another one was asked for, by the one that was."""
+    cut_prompts: dict[str, int] = Field(default_factory=dict)
+    """Models whose servers counted fewer tokens than a prompt has words, and in how many calls."""
     by_phase: dict[str, dict[str, int | float]] = Field(default_factory=dict)
 
 

@@ -12,14 +12,15 @@ from uuid import uuid4
 from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session
 
+from shared.contracts.evidence import Fetch
 from shared.db.engine import Transactions
 from shared.db.outbox import Outbox
 from shared.db.progress import pause, progress
-from shared.db.recording import lose_document, lose_source, record
+from shared.db.recording import lose_document, lose_source, record, record_fetches
 from shared.db.tables import ApiKeyRow, AttemptRow, OwnerRow, RunRow, StepRow
 from shared.db.views import load_limits
 from shared.db.waiting import waiting_steps
-from shared.domain.errors import NoPlace
+from shared.domain.errors import NoPlace, StepError
 from shared.domain.ids import LeaseToken, OwnerId, RunId, StepId
 from shared.domain.kinds import KINDS
 from shared.domain.retries import Caps, GiveUp, Hold, Retry, Tries, decide_interrupted, decide_retry, is_last
@@ -166,6 +167,8 @@ class PostgresLedger:
             if held is None:
                 return None
             run, step, outbox = held
+            if isinstance(error, StepError):
+                record_fetches(session, lease, (row for row in error.log if isinstance(row, Fetch)))
             tries = Tries(step.errors + 1, step.interruptions)
             decision = decide_retry(error, tries, self._limits.caps, _patience_s(session, run, step, outbox.now))
             if isinstance(decision, Hold):

@@ -13,6 +13,7 @@ from shared.contracts.runs import CreateRun
 from shared.db import rows
 from shared.db.engine import Transactions
 from shared.db.ledger import database_now
+from shared.db.model_usage import load_cut_prompts
 from shared.db.tables import RequestRow, RunRow, SourceRow, StepRow
 from shared.db.views import load_limits, load_plan, load_view
 from shared.domain.errors import NotFound
@@ -89,6 +90,10 @@ class PostgresMaterials:
         """Return every query that was searched for, oldest first."""
         wanted = select(StepRow.subject).where(StepRow.run_id == run_id, StepRow.kind == StepKind.SEARCH)
         return tuple(self._transactions.run(lambda session: session.scalars(wanted.order_by(StepRow.id)).all()))
+
+    def cut_prompts(self, run_id: RunId) -> dict[str, int]:
+        """Return the models whose servers seem to have cut prompts of the run, and how many calls of each."""
+        return self._transactions.run(lambda session: load_cut_prompts(session, run_id))
 
     def step_result(self, run_id: RunId, key: str) -> dict[str, Any]:
         """Return the result of a completed step of this epoch by its key."""

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from shared.contracts.events import Event
 from shared.db.engine import Transactions, new_id
 from shared.db.ledger import database_now, lock_run
-from shared.db.model_usage import DONE, FAILED, OPEN, REFUSED, load_booked
+from shared.db.model_usage import DONE, FAILED, OPEN, PROMPT_CUT, REFUSED, load_booked
 from shared.db.outbox import Outbox
 from shared.db.progress import BUDGET_MARKS
 from shared.db.tables import ModelCallRow, RunRow, StepRow
@@ -60,12 +60,12 @@ class PostgresCallBook:
 
         return self._transactions.run(work)
 
-    def settle(self, call_id: str, reply: Reply) -> None:
+    def settle(self, call_id: str, reply: Reply, *, prompt_cut: bool = False) -> None:
         """Book what the call used; without usage, what was set aside."""
         usage = reply.usage
         values: dict[str, object] = {
             "status": DONE,
-            "outcome": reply.finish,
+            "outcome": PROMPT_CUT if prompt_cut else reply.finish,
             "served_model": reply.served_model,
             "input_tokens": usage.input if usage else ModelCallRow.reserved_input,
             "output_tokens": usage.output if usage else ModelCallRow.reserved_output,

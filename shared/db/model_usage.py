@@ -16,6 +16,8 @@ from shared.domain.states import StepStatus
 OPEN, DONE, FAILED, REFUSED = "open", "done", "failed", "refused"
 """How a call stands: under way, answered, ended without an answer, refused by the provider before any work."""
 
+PROMPT_CUT = "prompt_cut"
+"""The outcome of an answered call whose server did not read all of the prompt."""
 
 COST_DIGITS = 9
 """Decimals of a dollar that are told: a token costs down to some hundred-millionths of one."""
@@ -114,6 +116,15 @@ def load_switched(session: Session, run_id: str) -> dict[str, tuple[str, ...]]:
         if served is not None and not is_served_as(requested, served):
             found[requested] = (*found.get(requested, ()), served)
     return found
+
+
+def load_cut_prompts(session: Session, run_id: str) -> dict[str, int]:
+    """Return the models whose servers seem to have cut prompts of a run, and how many calls of each."""
+    cut = select(ModelCallRow.requested_model, func.count()).where(
+        ModelCallRow.run_id == run_id, ModelCallRow.outcome == PROMPT_CUT
+    )
+    grouped = cut.group_by(ModelCallRow.requested_model).order_by(ModelCallRow.requested_model)
+    return {model: int(calls) for model, calls in session.execute(grouped)}
 
 
 def _charged_input() -> ColumnElement[int]:

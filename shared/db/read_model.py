@@ -15,7 +15,7 @@ from shared.db import rows
 from shared.db.documents import PostgresDocumentReads
 from shared.db.ledger import database_now
 from shared.db.managed_jobs import newest_job
-from shared.db.model_usage import load_booked, load_by_phase, load_switched
+from shared.db.model_usage import load_booked, load_by_phase, load_cut_prompts, load_switched
 from shared.db.recheck_controls import recheck_of
 from shared.db.schema import check_schema
 from shared.db.tables import (
@@ -227,6 +227,7 @@ def _usage(session: Session, run: RunRow) -> RunUsage:
         **{**asdict(spent.settled + spent.under_way), "cost_usd": spent.cost_usd},
         cached_tokens=spent.cached_tokens,
         switched_models=load_switched(session, run.id),
+        cut_prompts=load_cut_prompts(session, run.id),
         by_phase=load_by_phase(session, run.id),
     )
 

@@ -1,12 +1,13 @@
 """Writes what a step's work gave: each kind of row in its table, each thing a watcher cares about as an event."""
 
 from collections import Counter
+from collections.abc import Iterable
 
 from sqlalchemy import func, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
-from shared.contracts.evidence import Contradiction, Evidence, Source
+from shared.contracts.evidence import Contradiction, Evidence, Fetch, Source
 from shared.db.outbox import Outbox
 from shared.db.tables import (
     CandidacyRow,
@@ -30,7 +31,7 @@ def record(session: Session, run: RunRow, lease: Lease, outcome: Outcome, outbox
     for event in outcome.events:
         outbox.event(event.type, **event.payload)
     _plan(session, run, outcome, outbox)
-    _fetches(session, lease, outcome)
+    record_fetches(session, lease, outcome.fetches)
     record_found(session, run, outcome.found, outbox)
     for source in outcome.sources:
         _replace_source(session, run, source, outbox)
@@ -61,10 +62,12 @@ def _mark_scope(session: Session, run: RunRow, question_ids: list[str]) -> None:
     session.execute(update(EvidenceRow).where(EvidenceRow.run_id == run.id).values(body=body))
 
 
-def _fetches(session: Session, lease: Lease, outcome: Outcome) -> None:
-    for fetch in outcome.fetches:
-        session.add(
-            FetchRow(
+def record_fetches(session: Session, lease: Lease, fetches: Iterable[Fetch]) -> None:
+    """Insert rows of the fetch log; those that a failed try of the step has left already stay as they are."""
+    for fetch in fetches:
+        session.execute(
+            insert(FetchRow)
+            .values(
                 id=fetch.fetch_id,
                 run_id=lease.run_id,
                 step_id=lease.step_id,
@@ -72,6 +75,7 @@ def _fetches(session: Session, lease: Lease, outcome: Outcome) -> None:
                 refusal=fetch.refusal,
                 body=fetch.model_dump(mode="json"),
             )
+            .on_conflict_do_nothing(index_elements=["id"])
         )
 
 

@@ -44,6 +44,7 @@ from shared.domain.view import (
 _KNOWN = frozenset(StepKind)
 _RESULTS_SHOWN = (
     StepKind.DECIDE,
+    StepKind.SEARCH,
     StepKind.READ_SOURCE,
     StepKind.READ_IN_BROWSER,
     StepKind.PARSE,

@@ -20,7 +20,8 @@ LeadlineError
     │   └── NewerRun        a newer version has moved the run on, and has to go on with it
     ├── Permanent           trying again is useless
     │   ├── InvalidAnswer   a model gave no usable answer, also when told what is wrong with it
-    │   ├── RequestRejected a model's provider does not take the request as it is
+    │   ├── TextRefused     a model's provider does not take this text; it may take others
+    │   │   └── RequestRejected  it does not take the request as it is; another form of it may do
     │   ├── BudgetExhausted a limit of the run leaves no room for the work
     │   ├── NotAllowed      refused for safety or by policy; the code names the rule
     │   └── Unconfirmed     a paid job was asked for, and nobody knows whether it was begun
@@ -31,7 +32,13 @@ LeadlineError
 from collections.abc import Sequence
 
 MODEL_REFUSED = "model:"
-"""How the code of an error begins that tells that no model can be used: the run cannot go on without one."""
+"""How the code of an error begins that comes from a model's provider: without a model the run cannot go on."""
+
+OF_ONE_TEXT = frozenset(MODEL_REFUSED + what for what in ("context", "rejected", "unavailable", "no_reply", "timeout"))
+"""Those among them that may be due to one text: it is too long, or refused, or the server fails over it each time."""
+
+UNUSABLE_ANSWER = "model_answer"
+"""The code of an error that tells that a model gave no usable answer."""
 
 OVER_BUDGET = "budget:"
 """How the code of an error begins that tells which limit of the run is used up."""
@@ -103,6 +110,8 @@ class StepError(LeadlineError):
     def __init__(self, code: str, detail: str) -> None:
         super().__init__(f"{code}: {detail}")
         self.code, self.detail = code, detail
+        self.log: tuple[object, ...] = ()
+        """Rows of logs that the step has to show for itself although it failed."""
 
 
 class Transient(StepError):
@@ -152,10 +161,14 @@ class InvalidAnswer(Permanent):
     """A model gave no usable answer, also when told what is wrong with it."""
 
     def __init__(self, detail: str) -> None:
-        super().__init__("model_answer", detail)
+        super().__init__(UNUSABLE_ANSWER, detail)
 
 
-class RequestRejected(Permanent):
+class TextRefused(Permanent):
+    """A model's provider does not take this text: it is too long for the model, or against the provider's rules."""
+
+
+class RequestRejected(TextRefused):
     """A model's provider does not take the request as it is; another form of it may be taken."""
 
     def __init__(self, detail: str) -> None:

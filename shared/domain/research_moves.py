@@ -3,11 +3,19 @@
 from collections.abc import Sequence
 from typing import Any
 
-from shared.domain.errors import MODEL_REFUSED
+from shared.domain.errors import MODEL_REFUSED, OF_ONE_TEXT, UNUSABLE_ANSWER
 from shared.domain.moves import Advance, NewStep, failed_by
 from shared.domain.selection import GIVEN, choose_reads, given_reads, reads_of_iteration
 from shared.domain.states import READS, RESEARCH_STEPS, RunStatus, StepKind, StepStatus
-from shared.domain.stopping import gate_passes, out_of_budget, out_of_time, stop_reason
+from shared.domain.stopping import (
+    PROVIDER_FAILURES,
+    UNDECIDED,
+    gate_passes,
+    no_search_worked,
+    out_of_budget,
+    out_of_time,
+    stop_reason,
+)
 from shared.domain.view import Candidate, RunView, Search, StepView
 
 
@@ -78,13 +86,14 @@ def unread(view: RunView) -> frozenset[str]:
 def _ended_early(view: RunView) -> Advance | None:
     """Speak when research cannot go on: no model answers, a decision failed, time or a limit is used up."""
     steps = view.of_kind(*RESEARCH_STEPS)
-    broken = [s for s in steps if (s.code or "").startswith(MODEL_REFUSED)]
+    broken = [s for s in steps if (s.code or "").startswith(MODEL_REFUSED) and s.code not in OF_ONE_TEXT]
     decision = _decision(view)
-    if decision is not None and decision.status is StepStatus.FAILED and out_of_budget([decision]) is None:
+    undecided = decision is not None and decision.status is StepStatus.FAILED and out_of_budget([decision]) is None
+    if undecided and decision is not None and decision.code not in _UNUSABLE:
         broken.append(decision)
     if broken:
         return failed_by(broken[0])
-    late = out_of_time(view) or out_of_budget(steps)
+    late = out_of_time(view) or out_of_budget(steps) or (UNDECIDED if undecided else None)
     return _synthesize(view, late) if late is not None else None
 
 
@@ -94,11 +103,25 @@ def _decide_step(view: RunView) -> NewStep:
 
 
 def _synthesize(view: RunView, reason: str) -> Advance:
-    """Go on to writing; when no search of the run worked, tell the last one's error, which says what to do."""
+    """Go on to writing; when no search of the run worked, tell the last one's error, which says what to do.
+
+    Where no text got through to the model, the run fails instead: there is nothing to write, and a retry may work.
+    """
+    unread = _all_refused(view)
+    if unread is not None:
+        return failed_by(unread)
     searches = view.of_kind(StepKind.SEARCH)
     failed = searches and all(s.status is StepStatus.FAILED for s in searches)
     error = searches[-1].error if failed else None
+    reason = PROVIDER_FAILURES if no_search_worked(view) else reason
     return Advance(RunStatus.SYNTHESIZING, reason, reason, error, cancel=RESEARCH_STEPS)
+
+
+def _all_refused(view: RunView) -> StepView | None:
+    """Return the first extraction where all of several came back unread from the model's provider: it is not a text."""
+    extracts = [s for s in view.of_kind(StepKind.EXTRACT) if s.status is not StepStatus.CANCELLED]
+    refused = [s for s in extracts if s.code in OF_ONE_TEXT]
+    return refused[0] if len(refused) > 1 and len(refused) == len(extracts) else None
 
 
 def _decision(view: RunView) -> StepView | None:
@@ -196,6 +219,9 @@ def extract_again(view: RunView, candidate: Candidate, query: str) -> NewStep:
     key = f"{StepKind.EXTRACT}:{candidate.source_id}"
     return NewStep(StepKind.EXTRACT, key, view.iteration, candidate.source_id, inputs)
 
+
+_UNUSABLE = OF_ONE_TEXT | {UNUSABLE_ANSWER}
+"""Ends of a decision with which the run goes on: to writing, with what it has."""
 
 _BROWSER = StepKind.READ_IN_BROWSER
 _FOLLOWS = {

@@ -6,6 +6,7 @@ and an overrun is booked and stops the next call.
 """
 
 import math
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -17,6 +18,16 @@ English, 3 for Chinese and 2 for digits and code."""
 
 MESSAGE_TOKENS = 16
 """What a message costs beyond its text, at most."""
+
+CUT_SHARE = 0.9
+"""A server that reports a smaller share than this of the tokens that a prompt has at least did not read all of it."""
+
+SHORT_PROMPT = 256
+"""Prompts of fewer words are never taken for cut: what a server counts of so few says little."""
+
+_CHARS_PER_WIDE_TOKEN = 3
+_WIDE = re.compile(r"[\u2e80-\U0003ffff]")
+"""Signs of scripts that set no spaces between words; no vocabulary has many tokens of more than three of them."""
 
 SYNTHESIS_SHARES = {"model_calls": 0.25, "input_tokens": 0.3, "output_tokens": 0.4, COST: 0.35}
 """The part of each limit that research leaves to writing; verification has a limit of calls of its own."""
@@ -54,6 +65,16 @@ def worst_case(texts: Iterable[str], max_output_tokens: int, *, verifies: bool) 
     """Return the most that a call with these messages can use."""
     bound = sum(-(-len(text.encode()) // BYTES_PER_TOKEN) + MESSAGE_TOKENS for text in texts)
     return Spend(int(not verifies), int(verifies), bound, max_output_tokens)
+
+
+def least_tokens(texts: Iterable[str]) -> int:
+    """Return how many tokens these texts make at least, 0 where they are too short to tell: one for each word."""
+    words = wide = 0
+    for text in texts:
+        narrow, signs = _WIDE.subn(" ", text)
+        words, wide = words + len(narrow.split()), wide + signs
+    least = words + wide // _CHARS_PER_WIDE_TOKEN
+    return least if least >= SHORT_PROMPT else 0
 
 
 def priced(spend: Spend, cost_usd: float) -> Spend:

@@ -14,6 +14,7 @@ PROVIDER_FAILURES = "provider_failures"
 NO_EVIDENCE = "no_evidence"
 CANCELLED = "cancelled"
 EXPIRED = "expired"
+UNDECIDED = "undecided"
 
 IDLE_ITERATIONS = 3
 FAILED_SEARCHES = 3
@@ -58,6 +59,13 @@ def _provider_failures(view: RunView) -> str | None:
     last = searches[-FAILED_SEARCHES:]
     broken = len(last) == FAILED_SEARCHES and all(s.status is StepStatus.FAILED for s in last)
     return PROVIDER_FAILURES if broken else None
+
+
+def no_search_worked(view: RunView) -> bool:
+    """Tell whether the run has searched, every search failed, and nothing else has given it a source."""
+    searches = view.of_kind(StepKind.SEARCH)
+    failed = all(s.status is StepStatus.FAILED for s in searches) and out_of_budget(searches) is None
+    return bool(searches) and failed and not view.candidates
 
 
 def _iterations(view: RunView) -> str | None:

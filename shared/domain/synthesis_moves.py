@@ -6,7 +6,7 @@ from shared.domain.errors import OVER_BUDGET
 from shared.domain.moves import RAISE_IT, Advance, NewStep, failed_by
 from shared.domain.refinement_moves import brought, has_begun, may_begin, refines, searching, suffix_of, wanted_of
 from shared.domain.states import RESEARCH_STEPS, SYNTHESIS_STEPS, RunStatus, StepKind, StepStatus
-from shared.domain.stopping import NO_EVIDENCE, gate_passes, out_of_budget
+from shared.domain.stopping import NO_EVIDENCE, PROVIDER_FAILURES, gate_passes, no_search_worked, out_of_budget
 from shared.domain.view import RunView, StepView
 
 
@@ -99,7 +99,8 @@ def _assembled(view: RunView, step: StepView) -> Advance:
     if step.open:
         return Advance()
     if not step.result["findings"]:
-        return Advance(RunStatus.BUDGET_EXHAUSTED, NO_EVIDENCE, NO_EVIDENCE, _limit_to_raise(view))
+        reason = PROVIDER_FAILURES if no_search_worked(view) else NO_EVIDENCE
+        return Advance(RunStatus.BUDGET_EXHAUSTED, reason, reason, _limit_to_raise(view))
     return Advance(RunStatus(step.result["terminal_status"]), view.stop_reason)
 
 

@@ -75,8 +75,8 @@ class CallBook(Protocol):
         """
         ...
 
-    def settle(self, call_id: str, reply: Reply) -> None:
-        """Book what the call used; without usage, what was set aside."""
+    def settle(self, call_id: str, reply: Reply, *, prompt_cut: bool = False) -> None:
+        """Book what the call used; without usage, what was set aside. ``prompt_cut`` is told of the run."""
         ...
 
     def fail(self, call_id: str, outcome: str, *, charged: bool) -> None:

@@ -74,6 +74,10 @@ class Materials(Protocol):
         """Return every query that was searched for."""
         ...
 
+    def cut_prompts(self, run_id: RunId) -> dict[str, int]:
+        """Return the models whose servers seem to have cut prompts of the run, and how many calls of each."""
+        ...
+
     def step_result(self, run_id: RunId, key: str) -> dict[str, Any]:
         """Return the result of a completed step of this epoch by its key; raise `NotFound`."""
         ...

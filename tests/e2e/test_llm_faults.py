@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from pathlib import Path
 
 import pytest
 from sqlalchemy import create_engine, text
@@ -13,7 +14,7 @@ from services.synthesizer.verify import verify_bundle
 from tests.support.api import Api
 from tests.support.harbor_site import CASES_FILE, CORPUS
 from tests.support.invariants import broken_invariants
-from tests.support.model_server import PROVIDER_KEY, WANTED_QUERY, ModelServer
+from tests.support.model_server import FORBIDDEN, PROVIDER_KEY, WANTED_QUERY, ModelServer
 from tests.support.stack import Stack, wait_until
 
 CONFLICT = next(c.question for c in load_cases(CASES_FILE) if c.kind == "conflict")
@@ -81,6 +82,26 @@ def test_a_writer_that_makes_everything_up_does_not_empty_the_report(
         assert "1877" not in json.dumps(report)
         assert any("sentences of the sources stand word for word" in told for told in report["methodology"])
         assert verify_bundle(api.call("GET", f"/research-runs/{run_id}/bundle").content).ok
+        assert broken_invariants(stack.database_url) == {}
+
+
+def test_a_text_that_the_provider_refuses_costs_that_text(
+    make_llm_stack: MakeStack, provider: ModelServer, tmp_path: Path
+) -> None:
+    """Of two documents one is filtered: the report stands on the other, and says which was not looked through."""
+    (tmp_path / "lamps.md").write_text("# Lamps\n\nThe north pier of Sill Reach has 14 lamps.\n")
+    notice = f"# {FORBIDDEN}\n\nThe north pier of Sill Reach has lamps. {FORBIDDEN} of the harbour office.\n"
+    (tmp_path / "notice.md").write_text(notice)
+    with make_llm_stack("fake-filter") as stack:
+        api = Api(stack.address)
+        run_id = api.ask("How many lamps does the north pier of Sill Reach have?", api.upload(tmp_path))
+        run = api.finish(run_id)
+        report = api.call("GET", f"/research-runs/{run_id}/report").json()
+        assert run["status"] in ("completed", "budget_exhausted"), run["last_error"]
+        assert "14 lamps" in json.dumps(report["sections"])
+        [told] = [gap["description"] for gap in report["gaps"] if gap["description"].startswith("Not looked through")]
+        assert FORBIDDEN in told
+        assert "filtered by the content policy" in told
         assert broken_invariants(stack.database_url) == {}
 
 

@@ -175,6 +175,10 @@ class MemoryRun:
         """Return every query."""
         return tuple(self.asked)
 
+    def cut_prompts(self, run_id: RunId) -> dict[str, int]:
+        """See the port: no call of this run was cut."""
+        return {}
+
     def step_result(self, run_id: RunId, key: str) -> dict[str, Any]:
         """Return the result of a step."""
         if key not in self.results:

@@ -122,6 +122,20 @@ def test_when_all_fail_the_search_does(desk: SearchStage) -> None:
     assert "Exa" in permanent.value.detail
 
 
+def test_a_search_that_failed_leaves_its_calls_in_the_log(desk: SearchStage) -> None:
+    """Every call of every try, each once, although nothing else of the step is recorded."""
+    exa, run_id = desk.provider("exa"), desk.run()
+    exa.reply = Reply("{}", 500)
+    with pytest.raises(Transient):
+        desk.attempt(run_id)
+    desk.make_time_pass()
+    desk.stage.rows("update steps set not_before = clock_timestamp() returning 1")
+    exa.reply = Reply("{}", 401)
+    with pytest.raises(Permanent):
+        desk.attempt(run_id)
+    assert [row.status for row in desk.stage.materials.fetches(run_id)] == [500, 401]
+
+
 def test_a_rest_holds_for_everybody(desk: SearchStage) -> None:
     """Another search waits for the end of a rest that a provider asked for, without asking."""
     exa = desk.provider("exa")

@@ -181,6 +181,8 @@ class _Handler(BaseHTTPRequestHandler):
         """Behave as the mode says; False when an honest answer is to follow."""
         if mode == "no-schema" and said.form == "prompt":
             return False
+        if mode == "filter" and FORBIDDEN not in said.user:
+            return False
         if mode in REFUSALS:
             fault, headers = REFUSALS[mode](self.headers.get(wire.key_header, "").removeprefix("Bearer "))
             status, told = wire.fault(fault)
@@ -281,6 +283,16 @@ def _once(text: str, said: Said) -> Spoiled:
     return Spoiled(text if said.repairs else '{"nothing": "of this"}')
 
 
+def _thinking(text: str, said: Said) -> Spoiled:
+    """Think for longer than a small room allows, and say nothing."""
+    return Spoiled(text) if said.room > THOUGHT_TOKENS else Spoiled("", finish="length")
+
+
+THOUGHT_TOKENS = 4000
+FORBIDDEN = "Quarantine notice"
+"""What a model whose name ends with ``fake-filter`` takes no text with."""
+
+
 MALFORMED: dict[str, Callable[[str, Said], Spoiled]] = {
     "prose": lambda t, _: Spoiled(f"Sure, here is what you asked for (with {{braces}}):\n\n{t}\n\nLet me know!"),
     "fence": lambda t, _: Spoiled(f"```json\n{t}\n```"),
@@ -289,6 +301,7 @@ MALFORMED: dict[str, Callable[[str, Said], Spoiled]] = {
     "extra": lambda t, _: Spoiled(f"{t}{{}}"),
     "missing-key": lambda _, __: Spoiled('{"search_terms": ["a"]}'),
     "once": _once,
+    "thinking": _thinking,
     "truncated": lambda t, _: Spoiled(t[: len(t) // 2], finish="length"),
     "cut": lambda t, _: Spoiled(t[: len(t) // 2]),
     "refused": lambda _, __: Spoiled("", finish="content_filter"),
@@ -327,6 +340,7 @@ REFUSALS: dict[str, Callable[[str], Refusal]] = {
     "402": _refuse("credit", "You exceeded your current quota."),
     "404": _refuse("unknown", "The model `fake-404` does not exist."),
     "context": _refuse("context", "The maximum context length is 10 tokens."),
+    "filter": _refuse("request", "The prompt was filtered by the content policy."),
     "400": _refuse("request", "Unknown field."),
     "no-schema": _refuse("request", "response_format is not supported."),
     "moved": _refuse("moved", "Over there.", Location="http://127.0.0.1:1/v1/chat/completions"),

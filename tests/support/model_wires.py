@@ -22,6 +22,8 @@ class Said:
     schema: str
     form: str
     repairs: bool
+    room: int = 0
+    """The tokens that the answer may have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,7 @@ class OpenAIWire:
             schema, form = schema_of(body["tools"][0]["function"]["parameters"]), "tool"
         if schema is None:
             schema, form = known_schema(texts[0]), "prompt"
-        return Said(body["model"], texts[0], texts[1], texts, schema, form, len(texts) > 2)
+        return Said(body["model"], texts[0], texts[1], texts, schema, form, len(texts) > 2, _room(body))
 
     def answer(self, said: Said, written: Written) -> dict[str, Any]:
         """Write an answer."""
@@ -144,7 +146,7 @@ class AnthropicWire:
             schema, form = schema_of(tools[0]["input_schema"]), "tool"
         else:
             schema, form = known_schema(system), "prompt"
-        return Said(body["model"], system, texts[1], texts, schema, form, len(texts) > 2)
+        return Said(body["model"], system, texts[1], texts, schema, form, len(texts) > 2, _room(body))
 
     def answer(self, said: Said, written: Written) -> dict[str, Any]:
         """Write an answer, after a thought that must not be taken for it."""
@@ -206,7 +208,9 @@ class GoogleWire:
             schema, form = schema_of(tools[0]["functionDeclarations"][0]["parametersJsonSchema"]), "tool"
         else:
             schema, form = known_schema(system), "prompt"
-        return Said(model, system, texts[1], texts, schema, form, len(texts) > 2)
+        return Said(
+            model, system, texts[1], texts, schema, form, len(texts) > 2, int(config.get("maxOutputTokens") or 0)
+        )
 
     def answer(self, said: Said, written: Written) -> dict[str, Any]:
         """Write an answer, after a thought that must not be taken for it."""
@@ -250,6 +254,10 @@ def wire_of(path: str) -> Wire:
 def served(model: str) -> str:
     """Return the name under which a model answers: a version of its own, or quite another one."""
     return "other-model-9" if "fake-switched" in model else f"{model}-2026-11"
+
+
+def _room(body: Mapping[str, Any]) -> int:
+    return int(body.get("max_completion_tokens") or body.get("max_tokens") or 0)
 
 
 def _joined(content: Any) -> str:

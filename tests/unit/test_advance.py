@@ -99,8 +99,24 @@ def test_three_failed_searches_stop_research() -> None:
     """When nothing can be searched, research stops with provider_failures."""
     run = Simulation(World(fails=lambda s: s.kind is StepKind.SEARCH), questions=3)
     run.play()
-    assert run.view.stop_reason in ("provider_failures", "no_evidence")
+    assert run.view.stop_reason == "provider_failures"
     assert len(run.view.of_kind(StepKind.SEARCH)) == 3
+
+
+@pytest.mark.parametrize("questions", [1, 2])
+def test_a_run_all_of_whose_searches_failed_says_so(questions: int) -> None:
+    """However few they were, and although nothing is found: the reason is that no search worked."""
+    world = World(fails=lambda s: s.kind is StepKind.SEARCH, code="search_engines_down", findings=0)
+    run = Simulation(world, questions=questions)
+    assert run.play() is RunStatus.BUDGET_EXHAUSTED
+    assert run.view.stop_reason == "provider_failures"
+
+
+def test_one_failed_search_of_two_ends_nothing() -> None:
+    """The other one's sources are read, and the run completes."""
+    run = Simulation(World(fails=lambda s: s.kind is StepKind.SEARCH and s.key == "i01:search:01", code="search_key"))
+    assert run.play() in (RunStatus.COMPLETED, RunStatus.BUDGET_EXHAUSTED)
+    assert run.view.stop_reason != "provider_failures"
 
 
 def test_a_contradiction_keeps_the_gate_shut() -> None:

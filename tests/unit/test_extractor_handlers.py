@@ -48,6 +48,18 @@ class Reads:
         """Do nothing."""
 
 
+class Kept(MemorySnapshots):
+    """Remembers which bytes were kept as unreadable."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.failed: list[Parse] = []
+
+    def put_failed(self, owner_id: OwnerId, parse: Parse) -> None:
+        """Note it."""
+        self.failed.append(parse)
+
+
 class OneBlob:
     """Holds the same bytes for everyone."""
 
@@ -70,7 +82,7 @@ class OneBlob:
 def deps(error: Exception) -> Deps:
     """Return what the parse of a document needs, with a processor that breaks."""
     unused: Any = SimpleNamespace()
-    return Deps(unused, MemorySnapshots(), OneBlob(), unused, BrokenCpu(error), unused)
+    return Deps(unused, Kept(), OneBlob(), unused, BrokenCpu(error), unused)
 
 
 LEASE = make_lease(StepKind.PARSE, "doc_1", document_id="doc_1", content_sha256="0" * 64, name="a.pdf")
@@ -87,11 +99,22 @@ def test_a_child_that_died_is_no_verdict_on_the_document() -> None:
     assert "broke each time" in (outcome.document.parse.reason or "")
 
 
-def test_a_limit_is_a_verdict_at_once() -> None:
-    """What went over its memory will do so again."""
-    outcome = handlers.parse(deps(CpuLimitExceeded("memory")), LEASE)
+@pytest.mark.parametrize(("limit", "told"), [("memory", "more memory"), ("wall", "its limits"), ("cpu", "its limits")])
+def test_a_limit_ends_a_try_and_is_kept_of_nobody(limit: Any, told: str) -> None:
+    """The step ends with it, and the next reader of the same bytes tries for itself."""
+    limited = deps(CpuLimitExceeded(limit))
+    outcome = handlers.parse(limited, LEASE)
     assert outcome.document is not None
-    assert "more memory" in (outcome.document.parse.reason or "")
+    assert told in (outcome.document.parse.reason or "")
+    assert limited.snapshots.failed == []  # type: ignore[attr-defined]
+
+
+def test_what_the_reader_itself_says_is_kept() -> None:
+    """Bytes without a text stay without one."""
+    broken = Parse(content_sha256="0" * 64, reader_version="2", status="broken", reason="It is damaged.")
+    read = replace(deps(CpuTaskCrashed(-9)), cpu=Reads(broken))
+    handlers.parse(read, LEASE)
+    assert read.snapshots.failed == [broken]  # type: ignore[attr-defined]
 
 
 def test_a_wall_clock_is_no_verdict() -> None:
@@ -133,7 +156,7 @@ def test_a_page_that_needs_its_scripts_goes_to_a_browser_once(
     reads = Reads(SHELL.model_copy(update={"status": status}))
     materials: Any = SimpleNamespace(facts=lambda run_id: None, source=lambda run_id, source_id: source)
     unused: Any = SimpleNamespace()
-    given = Deps(materials, MemorySnapshots(), OneBlob(), unused, reads, unused, has_browser=has_browser)
+    given = Deps(materials, Kept(), OneBlob(), unused, reads, unused, has_browser=has_browser)
     lease = make_lease(StepKind.PARSE, "src", source_id="src", content_sha256="0" * 64, name="a", query="q", tier=tier)
     outcome = handlers.parse(given, lease)
     assert ("browser" in outcome.result) is asks

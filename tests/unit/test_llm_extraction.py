@@ -8,15 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from services.extractor.engines.extractive import extract_spans
 from services.extractor.engines.llm import LlmExtraction
 from services.extractor.engines.spans import ExtractRequest, Picked
-from services.extractor.windows import SHOWN_CHARS, Reading, window_groups
+from services.extractor.windows import SHOWN_CHARS, Reading, best_segments, window_groups
 from shared.domain.claims import claim_key
-from shared.domain.errors import BudgetExhausted
+from shared.domain.errors import BudgetExhausted, TextRefused
 from shared.domain.maps import Heading
 from shared.domain.rank import stats_of
 from shared.domain.segments import segment
 from shared.domain.text import content_terms
+from shared.ports.model import Answer, ModelAnswer, ModelRequest
 from tests.fakes.materials import InlineCpu
 from tests.fakes.model import RuleModel, ToldModel
 
@@ -125,7 +127,7 @@ def test_long_texts_show_their_best_windows() -> None:
     text = f"{filler}\nThe sluice key hangs in the harbour office.\n{filler}"
     segments = [(s.start, s.end) for s in segment(text)]
     stats = stats_of([content_terms(text[a:b]) for a, b in segments])
-    [windows] = window_groups(text, segments, ["Where does the sluice key hang?"], stats, Reading(1_000_000))
+    [windows] = window_groups(text, segments, ["Where does the sluice key hang?"], stats, Reading())
     shown = "".join(text[segments[a][0] : segments[b - 1][1]] for a, b in windows)
     assert "sluice key" in shown
     assert len(shown) <= SHOWN_CHARS
@@ -137,21 +139,66 @@ def test_without_a_collection_the_windows_weigh_the_words() -> None:
     text = f"{filler}\nThe sluice key hangs in the office.\n{filler}"
     segments = [(s.start, s.end) for s in segment(text)]
     query = "When the quay wall of the harbour was painted, where was the sluice?"
-    [windows] = window_groups(text, segments, [query], stats_of([]), Reading(1_000_000))
+    [windows] = window_groups(text, segments, [query], stats_of([]), Reading())
     assert "sluice key" in "".join(text[segments[a][0] : segments[b - 1][1]] for a, b in windows)
 
 
 @given(st.lists(st.text("ab .", min_size=1, max_size=80), max_size=60), st.integers(1, 5000))
 def test_windows_are_ordered_runs_of_segments(lines: list[str], most: int) -> None:
-    """Each segment is shown at most once, in the order of the text, none beyond what may be read."""
+    """Each segment is shown at most once, in the order of the text, and no more is looked at than may be."""
     text = "\n".join(lines)
     segments = [(s.start, s.end) for s in segment(text)]
-    groups = window_groups(text, segments, ["a b"], stats_of([["a"], ["b"]]), Reading(most, 3))
+    groups = window_groups(text, segments, ["a b"], stats_of([["a"], ["b"]]), Reading(3))
     windows = [w for group in groups for w in group]
     shown = [n for a, b in windows for n in range(a, b)]
     assert shown == sorted(set(shown))
-    assert sum(segments[n][1] - segments[n][0] for n in shown) <= most
+    chosen = best_segments(text, segments, ["a b"], stats_of([["a"], ["b"]]), most)
+    assert sum(segments[n][1] - segments[n][0] for n in chosen) <= most
     assert all(a < b for a, b in windows)
+
+
+def far_off(sentence: str, place: float) -> ExtractRequest:
+    """Return a request about 90,000 characters of something else, with one sentence at a place in it."""
+    lines = [f"Entry {n} of the ledger names a cart, a toll and a carter's boy." for n in range(1500)]
+    lines.insert(int(len(lines) * place), sentence)
+    return replace(request("Ledger of the mill\n" + " ".join(lines)), max_chars=20_000)
+
+
+@pytest.mark.parametrize("place", [0.02, 0.5, 0.98])
+def test_a_text_is_looked_at_wherever_it_answers(place: float) -> None:
+    """Without a model: what stands behind as many characters as are looked at is found like anything else."""
+    sentence = "The basin of Sill Reach was dredged to 14.2 metres below datum in 1979."
+    asked = far_off(sentence, place)
+    chosen = best_segments(asked.text, asked.segments, [q for _, q in asked.questions], asked.stats, asked.max_chars)
+    held = [asked.text[slice(*asked.segments[n])] for n in chosen]
+    assert sentence in held
+    assert sum(map(len, held)) <= asked.max_chars
+    picks = extract_spans(replace(asked, questions=(("q1", "How deep was the basin of Sill Reach dredged?"),)))
+    assert sentence in [asked.text[slice(*asked.segments[p.segment_start])] for p in picks]
+
+
+def test_one_part_that_is_refused_takes_nothing_from_the_others() -> None:
+    """What the other calls about a long source give is kept; where none gives anything, the refusal is told."""
+
+    shown = long_request(3)
+    queries = [*(text for _, text in shown.questions), shown.query]
+    groups = window_groups(shown.text, shown.segments, queries, shown.stats, Reading(3))
+
+    class Filtering(RuleModel):
+        def __init__(self, refused: list[int]) -> None:
+            super().__init__()
+            self.refused = refused
+
+        def ask(self, request: ModelRequest[Answer]) -> ModelAnswer[Answer]:
+            if any(f"[{number}]" in request.input for number in self.refused):
+                raise TextRefused("model:context", "Too long.")
+            return super().ask(request)
+
+    firsts = [group[0][0] for group in groups]
+    for refused in (firsts[:1], firsts[1:2], firsts[1:]):
+        assert LlmExtraction(InlineCpu(), Filtering(refused)).extract(shown)
+    with pytest.raises(TextRefused):
+        LlmExtraction(InlineCpu(), Filtering(firsts)).extract(shown)
 
 
 def long_request(max_calls: int, answers: int = 2000) -> ExtractRequest:
@@ -185,7 +232,7 @@ def test_a_part_that_ranks_low_is_worth_no_call_of_its_own() -> None:
 def test_a_limit_reached_by_a_further_call_keeps_the_first() -> None:
     """Findings of the best part stand; without any room at all the limit is told."""
     shown = long_request(2)
-    [first, _] = window_groups(shown.text, shown.segments, [QUESTIONS[0][1], "x"], shown.stats, Reading(200_000, 2))
+    [first, _] = window_groups(shown.text, shown.segments, [QUESTIONS[0][1], "x"], shown.stats, Reading(2))
 
     def tell(asked: Any) -> Any:
         if f"\n[{first[0][0]}] " not in asked.input:

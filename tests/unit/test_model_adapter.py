@@ -115,12 +115,27 @@ def test_an_answer_that_stays_bad_is_named(provider: ModelServer, wired: Wired, 
     assert len(provider.calls) == (1 if (wired.name, mode) == ("google", "deep") else 2)
 
 
-@pytest.mark.parametrize(("mode", "told"), [("truncated", "cut off at 500 tokens"), ("refused", "refused to answer")])
-def test_how_an_answer_ended_counts_first(provider: ModelServer, wired: Wired, mode: str, told: str) -> None:
-    """What was cut off or refused is not repaired: the same would happen again."""
+@pytest.mark.parametrize(
+    ("mode", "told", "calls"), [("truncated", "cut off at 1,500 tokens", 2), ("refused", "refused to answer", 1)]
+)
+def test_how_an_answer_ended_counts_first(
+    provider: ModelServer, wired: Wired, mode: str, told: str, calls: int
+) -> None:
+    """What was refused is not repaired; what was cut off is asked for once more with more room, and no further."""
     with pytest.raises(InvalidAnswer, match=told):
         ask(wired, f"malformed-{mode}")
-    assert len(provider.calls) == 1
+    assert len(provider.calls) == calls
+
+
+def test_a_model_that_thinks_long_gets_more_room_once(provider: ModelServer, wired: Wired) -> None:
+    """The first answer is all thought and no word; the second one is used, and both are paid for."""
+    answer = ask(wired, "malformed-thinking", replace(REQUEST, max_output_tokens=2000))
+    assert answer.value.questions
+    assert not answer.repaired
+    first, second = provider.calls
+    assert answer.usage.output == first.output_tokens + second.output_tokens
+    rooms = [wire_of(PATHS[wired.name]).read(PATHS[wired.name], call.body).room for call in (first, second)]
+    assert rooms == [2000, 6000]
 
 
 @pytest.mark.parametrize("mode", ["empty", "html", "no-json", "other-shape"])

@@ -31,6 +31,33 @@ def test_a_refused_model_fails_the_run(kind: StepKind) -> None:
     assert run.view.stop_reason == f"failed:{kind}"
 
 
+REFUSALS = ("model:context", "model:rejected", "model:unavailable", "model:no_reply", "model:timeout")
+
+
+@pytest.mark.parametrize("code", REFUSALS)
+def test_one_text_that_the_provider_refuses_costs_one_source(code: str) -> None:
+    """Too long, filtered, or failed over each time: the run completes with the others."""
+    run = Simulation(World(candidates=3, fails=lambda s: s.key == "extract:q1-0", code=code))
+    assert run.play() is RunStatus.COMPLETED
+    assert run.view.stop_reason == "finished"
+
+
+@pytest.mark.parametrize("code", REFUSALS)
+def test_a_model_that_reads_no_text_fails_the_run(code: str) -> None:
+    """All of several came back: it is the model, not a text, and a retry may work."""
+    run = Simulation(World(candidates=3, fails=lambda s: s.kind is StepKind.EXTRACT, code=code))
+    assert run.play() is RunStatus.FAILED
+    assert run.view.stop_reason == "failed:extract"
+
+
+@pytest.mark.parametrize("code", ["model_answer", *REFUSALS])
+def test_a_decision_that_cannot_be_used_ends_research(code: str) -> None:
+    """The run finishes with what is there, and says why it did not search on."""
+    run = Simulation(World(candidates=3, fails=lambda s: s.kind is StepKind.DECIDE, code=code))
+    assert run.play() in (RunStatus.COMPLETED, RunStatus.BUDGET_EXHAUSTED)
+    assert run.view.stop_reason == "undecided"
+
+
 def test_one_unreadable_answer_costs_one_source() -> None:
     """An extraction whose answer cannot be used is passed over; the run completes with the others."""
     run = Simulation(World(candidates=3, fails=lambda s: s.key == "extract:q1-0", code="model_answer"))

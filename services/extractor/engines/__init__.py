@@ -21,6 +21,10 @@ class ExtractEngine(Protocol):
         """Return the spans of a source that bear on the questions."""
         ...
 
+    def most_chars(self, request: ExtractRequest) -> int:
+        """Return how many characters of a long source are looked at, those that rank best for the questions."""
+        ...
+
 
 ENGINES: Mapping[str, Callable[[Cpu, Model, Reader | None], ExtractEngine]] = {
     "baseline": lambda cpu, _, reader: ExtractiveExtraction(cpu, reader),

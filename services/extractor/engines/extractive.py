@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from math import fsum
 
 from services.extractor.engines.answers import Found, find
-from services.extractor.engines.spans import ExtractRequest, Picked
+from services.extractor.engines.spans import ExtractRequest, Picked, looked_at
 from shared.contracts.evidence import Stance
 from shared.domain.answering import answering, can_answer
 from shared.domain.evidence import ANSWER_BAR_BP, RELEVANCE_BAR_BP, gives_orders
@@ -77,6 +77,10 @@ class ExtractiveExtraction:
     def extract(self, request: ExtractRequest) -> tuple[Picked, ...]:
         """Return the spans that answer each question."""
         return self._cpu.run(extract_spans, request, self._reader, limits=EXTRACT_LIMITS)
+
+    def most_chars(self, request: ExtractRequest) -> int:
+        """Return how many characters of a long source are looked at."""
+        return request.max_chars
 
 
 def extract_spans(request: ExtractRequest, reader: Reader | None = None) -> tuple[Picked, ...]:
@@ -162,11 +166,11 @@ def _segments(request: ExtractRequest) -> tuple[_Segment, ...]:
     found: list[_Segment] = []
     before: frozenset[str] = frozenset()
     heads = {(h.start, h.end) for h in request.headings}
-    read = 0
+    chosen = looked_at(request)
     for number, (start, end) in enumerate(request.segments):
-        read += end - start
-        if read > request.max_chars:
-            break
+        if number not in chosen:
+            before = frozenset()
+            continue
         text = request.text[start:end]
         own = frozenset(content_terms(text))
         heading = nearest_heading(request.headings, start)

@@ -2,13 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 
 from services.extractor.engines.spans import ExtractRequest, Picked
 from services.extractor.prompts.extract import INSTRUCTIONS, Extraction, Finding, extraction_input
-from services.extractor.windows import Reading, Window, window_groups
+from services.extractor.windows import SHOWN_CHARS, Reading, Window, window_groups
 from shared.domain.claims import claim_key
-from shared.domain.errors import BudgetExhausted
+from shared.domain.errors import BudgetExhausted, InvalidAnswer, TextRefused
 from shared.domain.evidence import MAX_EXCERPT_CHARS, gives_orders
 from shared.domain.numbers import Quantity, quantities
 from shared.domain.phases import Phase
@@ -18,10 +17,10 @@ from shared.ports.cpu import Cpu, CpuLimits
 from shared.ports.model import Model, ModelRequest
 
 EXTRACT_TOKENS = 4000
-DEADLINE_S = 170.0
+DEADLINE_S = 150.0
 """Time for an answer and its repair; ranking, and waiting for a process to do it, need the rest of the step's."""
 
-RANK_LIMITS = CpuLimits(wall_s=20, cpu_s=15, memory_bytes=1_000_000_000)
+RANK_LIMITS = CpuLimits(wall_s=60, cpu_s=45, memory_bytes=1_000_000_000)
 MAX_PICKS = 12
 MAX_SEGMENTS = 6
 """Sentences that one finding may take in a row."""
@@ -44,7 +43,7 @@ class LlmExtraction:
         """Show the best-ranked parts of the source to the model and keep what it points at."""
         questions = [text for _, text in request.questions]
         ranked_by = (*questions, request.query)
-        reading = Reading(request.max_chars, request.max_calls)
+        reading = Reading(request.max_calls)
         groups = self._cpu.run(
             window_groups, request.text, request.segments, ranked_by, request.stats, reading, limits=RANK_LIMITS
         )
@@ -53,16 +52,24 @@ class LlmExtraction:
         return tuple({(p.question_id, p.segment_start, p.segment_end): p for p in picked}.values())
 
     def _found(self, request: ExtractRequest, groups: Groups) -> list[tuple[Sequence[Window], list[Finding]]]:
-        """Ask about every group at once; a limit that leaves no room for a further one ends nothing."""
+        """Ask about every group at once; one that cannot be asked about, or gives nothing, ends nothing."""
         if len(groups) < 2:
             return [(group, self._ask(request, group)) for group in groups]
         with ThreadPoolExecutor(len(groups), thread_name_prefix="extract") as pool:
             asked = [pool.submit(self._ask, request, group) for group in groups]
-        found = [(groups[0], asked[0].result())]
-        for group, answer in zip(groups[1:], asked[1:], strict=True):
-            with suppress(BudgetExhausted):  # what the first group gave is kept
+        found, refused = [], []
+        for group, answer in zip(groups, asked, strict=True):
+            try:
                 found.append((group, answer.result()))
+            except (BudgetExhausted, InvalidAnswer, TextRefused) as error:  # what other groups give is kept
+                refused.append(error)
+        if not found:
+            raise refused[0]
         return found
+
+    def most_chars(self, request: ExtractRequest) -> int:
+        """Return how many characters of a long source are shown to the model."""
+        return SHOWN_CHARS * request.max_calls
 
     def _ask(self, request: ExtractRequest, windows: Sequence[Window]) -> list[Finding]:
         questions = [text for _, text in request.questions]

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import fsum
 
-from services.extractor.engines.spans import ExtractRequest, Picked
+from services.extractor.engines.spans import ExtractRequest, Picked, looked_at
 from shared.domain.evidence import gives_orders
 from shared.domain.rank import CorpusStats, stats_of
 from shared.domain.text import content_terms
@@ -44,14 +44,18 @@ class ManagedExtraction:
         """Return the spans that may bear out the sentences which cite this page."""
         return self._cpu.run(spans_of_claims, request, limits=EXTRACT_LIMITS)
 
+    def most_chars(self, request: ExtractRequest) -> int:
+        """Return how many characters of a long page are looked at."""
+        return request.max_chars
+
 
 def spans_of_claims(request: ExtractRequest) -> tuple[Picked, ...]:
     """Return the spans for each sentence that cites the page, the one that holds most of it first."""
-    told = [content_terms(request.text[start:end]) for start, end in _within(request)]
-    stats = stats_of(told)
+    told = {number: content_terms(_text(request, number)) for number in sorted(looked_at(request))}
+    stats = stats_of(list(told.values()))
     segments = [
         _Segment(number, frozenset(terms))
-        for number, terms in enumerate(told)
+        for number, terms in told.items()
         if len(terms) >= SHORTEST_SEGMENT_TERMS and not gives_orders(_text(request, number))
     ]
     picked: dict[tuple[str, int], Picked] = {}
@@ -60,16 +64,6 @@ def spans_of_claims(request: ExtractRequest) -> tuple[Picked, ...]:
             key = (pick.question_id, pick.segment_start)
             picked[key] = max(picked.get(key, pick), pick, key=lambda p: p.relevance)
     return tuple(picked.values())
-
-
-def _within(request: ExtractRequest) -> Iterator[tuple[int, int]]:
-    """Yield the segments of the part of the text that is read."""
-    read = 0
-    for start, end in request.segments:
-        read += end - start
-        if read > request.max_chars:
-            return
-        yield start, end
 
 
 def _text(request: ExtractRequest, number: int) -> str:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from services.extractor.windows import best_segments
 from shared.contracts.evidence import Stance
 from shared.domain.maps import Heading
 from shared.domain.rank import CorpusStats
@@ -20,10 +21,17 @@ class ExtractRequest:
     query: str
     stats: CorpusStats
     max_chars: int
+    """How much of a long text is looked at: what ranks best for the questions, wherever it stands."""
     max_calls: int = 1
     """Calls that may be made to show a long source to a model."""
     claims: tuple[tuple[str, str], ...] = ()
     """Question ids and sentences that are said to come from this source."""
+
+
+def looked_at(request: ExtractRequest) -> range | frozenset[int]:
+    """Return the numbers of the segments that are looked at."""
+    queries = (*(text for _, text in (*request.questions, *request.claims)), request.query)
+    return best_segments(request.text, request.segments, queries, request.stats, request.max_chars)
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,6 +81,13 @@ class Service:
         except NotJson:
             raise self.troubles.strange("no JSON object") from None
 
+    def without_results(self, fetched: Fetched) -> StepError:
+        """Return the error of an answer of success that has no results in it: what the service says, if it does."""
+        message = told(fetched, *self.messages)
+        if not message:
+            return self.troubles.strange("no results")
+        return self.troubles.refused(self.troubles.said(fetched.status, message))
+
     def check(self, fetched: Fetched) -> None:
         """Raise the `StepError` that the status stands for, unless it is one of success."""
         if fetched.ok and fetched.status != 202:

@@ -49,8 +49,10 @@ class Brave(SearchApi):
     def read(self, fetched: Fetched, query: SearchQuery) -> tuple[Hit, ...]:
         """Return what was found, best first."""
         answer = self.object_in(fetched)
-        if answer.get("type") == "ErrorResponse":
+        if answer.get("type") == "ErrorResponse" or answer.get("error"):
             raise self._refusal(answer, 200, None)
+        if not {"type", "query", "web", "results"} & answer.keys():
+            raise self.without_results(fetched)
         if query.endpoint == "news":
             return _hits(answer.get("results"), "news")
         return _hits(at(answer, "web", "results"), "page")

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from services.fetcher.net.messages import Fetched, FetchLimits, FetchRequest
+from shared.domain.redaction import without_secret
 from shared.domain.urls import Url
 
 WebEndpoint = Literal["web", "news", "scholar"]
@@ -79,7 +80,7 @@ class Account:
 
     def hidden(self, sentence: str) -> str:
         """Return a sentence in which the key does not stand."""
-        return sentence.replace(self.key, "…") if self.key else sentence
+        return without_secret(sentence, self.key)
 
 
 class Provider(Protocol):

@@ -45,7 +45,7 @@ class Exa(SearchApi):
         """Return what was found, best first."""
         answer = self.object_in(fetched)
         if not isinstance(answer.get("results"), list):
-            raise self.troubles.strange("no results")
+            raise self.without_results(fetched)
         return tuple(
             Hit(
                 item["url"],

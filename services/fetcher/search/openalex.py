@@ -47,7 +47,7 @@ class OpenAlex(SearchApi):
         """Return what was found, best first."""
         answer = self.object_in(fetched)
         if not isinstance(answer.get("results"), list):
-            raise self.troubles.strange("no results")
+            raise self.without_results(fetched)
         return tuple(hit for work in rows(answer["results"]) if (hit := _hit(work)) is not None)
 
 

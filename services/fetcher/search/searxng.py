@@ -66,7 +66,7 @@ class SearXNG(SearchApi):
         found = tuple(_hits(results, _KINDS[query.endpoint]))
         silent = answer.get("unresponsive_engines")
         if not found and silent and isinstance(silent, list):
-            shown = ", ".join(sorted({str(e[0] if isinstance(e, list) and e else e)[:40] for e in silent})[:8])
+            shown = ", ".join(sorted({_engine(item) for item in silent})[:8])
             raise Transient("search_engines_down", f"None of SearXNG's engines answered: {shown}.")
         return found
 
@@ -77,6 +77,12 @@ class SearXNG(SearchApi):
         if 400 <= status < 500 and status not in (408, 425, 429):
             return Permanent("search_refused", f"{self.where} answers {status}: correct SEARXNG_URL.")
         return super().error_of(status, after_s, message)
+
+
+def _engine(item: Any) -> str:
+    """Return the name of an engine that did not answer, with the reason where one is given."""
+    told = [text(part, 60) for part in item] if isinstance(item, list) else [text(str(item), 60)]
+    return f"{told[0]} ({told[1]})" if len(told) > 1 and told[1] else "".join(told[:1]) or "one without a name"
 
 
 def _hits(results: Any, kind: HitKind) -> Iterator[Hit]:

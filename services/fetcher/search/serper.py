@@ -47,9 +47,10 @@ class Serper(SearchApi):
 
     def read(self, fetched: Fetched, query: SearchQuery) -> tuple[Hit, ...]:
         """Return what was found, best first."""
-        found = self.object_in(fetched).get(_LISTS[query.endpoint], [])
+        answer = self.object_in(fetched)
+        found = answer.get(_LISTS[query.endpoint], [] if "searchParameters" in answer else None)
         if not isinstance(found, list):
-            raise self.troubles.strange("no results")
+            raise self.without_results(fetched)
         of = _paper if query.endpoint == "scholar" else _page
         kind = "news" if query.endpoint == "news" else "page"
         return tuple(of(item, kind) for item in rows(found) if isinstance(item.get("link"), str))

@@ -44,7 +44,7 @@ class Tavily(SearchApi):
         """Return what was found, best first."""
         answer = self.object_in(fetched)
         if not isinstance(answer.get("results"), list):
-            raise self.troubles.strange("no results")
+            raise self.without_results(fetched)
         return tuple(
             Hit(
                 item["url"],

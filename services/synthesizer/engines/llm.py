@@ -13,7 +13,7 @@ from services.synthesizer.rules.prose import section_drafts, summary_drafts
 from services.synthesizer.rules.selection import STATEMENTS_PER_SECTION, outline, summary_cards
 from services.synthesizer.rules.writing import SUMMARY, OutlineTask, SectionTask, WritingBrief, verbatim_drafts
 from shared.contracts.report import Draft, Statement
-from shared.domain.errors import InvalidAnswer
+from shared.domain.errors import InvalidAnswer, TextRefused
 from shared.domain.phases import Phase
 from shared.ports.cpu import Cpu
 from shared.ports.model import Answer, Model, ModelRequest
@@ -43,7 +43,7 @@ class LlmSynthesis:
         task = replace(task, evidence=fit.evidence)
         try:
             return replace(self._written(task, brief), cut=fit.cut)
-        except InvalidAnswer as error:
+        except (InvalidAnswer, TextRefused) as error:
             return Writing(self.instead(task, brief, 0), fit.cut, unwritten=error.detail)
 
     def instead(self, task: SectionTask, brief: WritingBrief, refused: int) -> tuple[Draft, ...]:

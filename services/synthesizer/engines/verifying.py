@@ -12,7 +12,7 @@ from services.synthesizer.prompts import shorten as shortening
 from services.synthesizer.prompts import verify as verifying
 from services.synthesizer.rules.verdicts import Case, Verifier, batches, is_open, judged, repaired, shorter, unjudged
 from shared.contracts.report import Statement, VerdictRow
-from shared.domain.errors import BudgetExhausted, InvalidAnswer, Transient
+from shared.domain.errors import BudgetExhausted, InvalidAnswer, TextRefused, Transient
 from shared.domain.phases import Phase
 from shared.ports.cpu import Cpu, CpuLimits
 from shared.ports.model import Model, ModelRequest
@@ -143,7 +143,7 @@ class ModelVerifier:
             except BudgetExhausted as error:
                 self.stopped = error.code
                 found.append(otherwise(group, error.detail))
-            except InvalidAnswer as error:
+            except (InvalidAnswer, TextRefused) as error:
                 found.append(otherwise(group, error.detail))
             except Transient as error:
                 if not self.last_try:

@@ -23,6 +23,7 @@ from services.synthesizer.rules.confidence import confidence_of, contested_evide
 from services.synthesizer.rules.methodology import Course, methodology
 from services.synthesizer.rules.prose import told_answer, told_summary
 from services.synthesizer.rules.selection import published_after, section_questions
+from services.synthesizer.rules.shortfalls import NO_SHORTFALLS, Shortfalls
 from services.synthesizer.rules.summaries import standing
 from services.synthesizer.rules.writing import round_of_draft
 from shared.contracts.evidence import Contradiction, Evidence, Source
@@ -80,6 +81,7 @@ class Material:
     """The report of a provider's job, where one has done the research."""
     unread: frozenset[str] = frozenset()
     """Sources whose reading, or the search for evidence in them, was cancelled when research ended."""
+    shortfalls: Shortfalls = NO_SHORTFALLS
     unwritten: frozenset[tuple[str, int]] = frozenset()
     """Sections and their rounds where sentences of the sources were drafted in place of what the model wrote."""
 
@@ -253,8 +255,9 @@ def _gaps(material: Material, findings: Sequence[Statement], known: Known) -> It
     """Yield what was asked and not found, then what was not read."""
     for question in material.plan.questions:
         if not is_answered(question, findings, known):
-            told = f"Not found: no checked passage answers “{question.text}”"
-            yield Gap(question_id=question.id, description=told, kind="not_found")
+            yield Gap(question_id=question.id, description=_unanswered(material, question.text), kind="not_found")
+    for told in material.shortfalls.gaps:
+        yield Gap(question_id=None, description=told)
     yield from _gaps_of_sources(material)
     for address in (material.told.refused if material.told else ())[:UNREADABLE_SHOWN]:
         yield Gap(question_id=None, description=f"Not read: {address}: the run's rules do not allow this address.")
@@ -285,6 +288,13 @@ def _unread(material: Material) -> frozenset[str]:
     return material.unread - {e.source_id for e in material.evidence}
 
 
+def _unanswered(material: Material, question: str) -> str:
+    """Say of a question that nothing answers it, or that nothing could be looked for."""
+    if material.shortfalls.all_failed and not material.sources:
+        return f"Not looked for: no search worked, so nothing could be found on “{question}”"
+    return f"Not found: no checked passage answers “{question}”"
+
+
 def _course(material: Material, emitted: Sequence[Draft]) -> Course:
     unread = _unread(material)
     read = [s for s in material.sources if s.status in _READ and s.source_id not in unread]
@@ -292,6 +302,8 @@ def _course(material: Material, emitted: Sequence[Draft]) -> Course:
         engine=material.engine,
         questions=len(material.plan.questions),
         searches=material.searches,
+        failed=material.shortfalls.failed,
+        remarks=material.shortfalls.remarks,
         found=len(material.sources),
         read=len(read),
         unread=sum(s.source_id in unread and s.status not in _NOT_READ for s in material.sources),

@@ -32,7 +32,8 @@ _STOPS = {
     stopping.FINISHED: "every required question had evidence",
     stopping.NO_NEW_INFORMATION: "three rounds in a row brought nothing new",
     stopping.ONLY_DUPLICATES: "only searches that repeat earlier ones were left",
-    stopping.PROVIDER_FAILURES: "searching failed three times in a row",
+    stopping.PROVIDER_FAILURES: "searching failed",
+    stopping.UNDECIDED: "the model gave no usable decision on what to search for next",
     stopping.NO_EVIDENCE: "nothing was found that could be reported",
 }
 
@@ -59,6 +60,10 @@ class Course:
     """Sources that research ended too soon to read."""
     omitted: int = 0
     """What of that report was not taken up: rows of tables and what is past the limits."""
+    failed: int = 0
+    """Those of the searches that gave no answer."""
+    remarks: tuple[str, ...] = ()
+    """Sentences about what could be read in part only, or not be asked."""
     unwritten: int = 0
     """Sections in which sentences of the sources stand in place of what the model wrote."""
 
@@ -84,6 +89,7 @@ def _sentences(course: Course, summary: VerificationSummary) -> Iterator[str]:
             f"{counted(course.copies, 'source')} {'is a copy of another' if one else 'are copies of others'} and "
             f"{'was' if one else 'were'} not counted as confirmation."
         )
+    yield from course.remarks
     yield from _about_time(course)
     if course.engine in _ENGINES:
         yield _ENGINES[course.engine]
@@ -108,12 +114,23 @@ def _sentences(course: Course, summary: VerificationSummary) -> Iterator[str]:
 def _found(course: Course) -> str:
     read = f"{counted(course.read, 'source')} could be read, and {counted(course.evidence, 'passage')}"
     if course.told is None:
-        searches = counted(course.searches, "search", "searches")
-        found = f"{counted(course.questions, 'question')} led to {searches}, which found"
-        return f"{found} {counted(course.found, 'source')}; {read} bore on the questions."
+        return f"{_searched(course)}; {read} bore on the questions."
     left_out = f" {counted(course.omitted, 'row or passage', 'rows or passages')} of it could not be taken up."
     told = f"The provider's report has {counted(course.told, 'sentence')} and cites {counted(course.found, 'source')}"
     return f"{told}; {read} bore on the sentences.{left_out if course.omitted else ''}"
+
+
+def _searched(course: Course) -> str:
+    """Say what the searches found; a search that failed has found nothing, and has not looked either."""
+    searches, found = counted(course.searches, "search", "searches"), counted(course.found, "source")
+    led = f"{counted(course.questions, 'question')} led to {searches}"
+    if not course.failed:
+        return f"{led}, which found {found}"
+    if course.failed < course.searches:
+        others = "the other" if course.searches - course.failed == 1 else "the others"
+        return f"{led}, of which {course.failed:,} failed; {others} found {found}"
+    every = "which failed" if course.searches == 1 else "all of which failed"
+    return f"{led}, {every}; {found} came with the request" if course.found else f"{led}, {every}"
 
 
 def _about_time(course: Course) -> Iterator[str]:

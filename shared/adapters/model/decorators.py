@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
-from shared.domain.errors import MODEL_REFUSED, InvalidAnswer, Permanent, RateLimited, StepError
+from shared.domain.errors import MODEL_REFUSED, InvalidAnswer, NotSent, Permanent, RateLimited, StepError
 from shared.domain.model_names import is_served_as
+from shared.domain.spending import CUT_SHARE, least_tokens
 from shared.ports.completions import Call, CallBook, Completions, Reply
 from shared.ports.ledger import Lease, Receipts
 from shared.ports.model import TokenUsage
@@ -65,14 +66,20 @@ class Booked:
             self._observer.asked(call.phase, error.code, None)
             raise
         reply = replace(reply, latency_s=time.monotonic() - started)
-        self._book.settle(call_id, reply)
+        self._book.settle(call_id, reply, prompt_cut=was_prompt_cut(call, reply))
         self._observer.asked(call.phase, reply.finish, reply.usage)
         return reply
 
 
+def was_prompt_cut(call: Call, reply: Reply) -> bool:
+    """Tell whether the server can hardly have read all of a prompt: it counts fewer tokens than that has words."""
+    read = reply.usage.input if reply.usage is not None else 0
+    return 0 < read < CUT_SHARE * least_tokens(message.text for message in call.messages)
+
+
 def _refused(error: StepError) -> bool:
-    """Tell whether the provider refused a call before it did any work for it, so that nothing is charged."""
-    return isinstance(error, RateLimited | Permanent) and not isinstance(error, InvalidAnswer)
+    """Tell whether a call never left, or was refused before any work was done for it, so that nothing is charged."""
+    return isinstance(error, RateLimited | Permanent | NotSent) and not isinstance(error, InvalidAnswer)
 
 
 def _reply_of(kept: Mapping[str, Any]) -> Reply:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
+import httpx2
 from pydantic_ai.exceptions import (
     AgentRunError,
     ContentFilterError,
@@ -24,12 +25,15 @@ from shared.adapters.model.transport import BodyTooLarge, EncodedBody, OtherOrig
 from shared.domain.errors import (
     MODEL_REFUSED,
     InvalidAnswer,
+    NotSent,
     Permanent,
     RateLimited,
     RequestRejected,
     StepError,
+    TextRefused,
     Transient,
 )
+from shared.domain.redaction import without_secret
 from shared.domain.text import clean
 
 DEFAULT_RETRY_AFTER_S = 5.0
@@ -37,6 +41,9 @@ DEFAULT_RETRY_AFTER_S = 5.0
 
 LONGEST_REASON = 300
 _PASSING = (ModelServerError, ModelUnavailableError)
+_NEVER_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
+"""Where a request ends that has not left: no address, nobody who answers there, no connection free."""
+
 _PASSING_STATUS = frozenset({408, 409, 425})
 
 
@@ -62,7 +69,10 @@ def _told_by_provider(error: ModelAPIError, model: str, reason: str, endpoint: E
         return RateLimited(f"{MODEL_REFUSED}rate_limited", f"The provider asks to wait: {reason}", wait)
     if isinstance(error, ModelRequestRejectedError | ModelQuotaExceededError):
         return _refusal(error, model, reason, endpoint)
-    return Transient(f"{MODEL_REFUSED}unavailable", f"The model {model} cannot be reached: {reason}")
+    detail = f"The model {model} cannot be reached: {reason}"
+    if any(isinstance(e, _NEVER_SENT) for e in _chain(error)):
+        return NotSent(f"{MODEL_REFUSED}unavailable", f"{detail} Check {endpoint.url_name}.")
+    return Transient(f"{MODEL_REFUSED}unavailable", detail)
 
 
 def _of_answer(error: Exception, model: str, reason: str, endpoint: Endpoint) -> StepError:
@@ -90,7 +100,7 @@ def _refusal(
     if isinstance(error, ModelNotFoundError):
         return Permanent(f"{MODEL_REFUSED}unknown", f"The endpoint does not know the model {model}: {reason}")
     if isinstance(error, ModelContextWindowExceededError):
-        return Permanent(f"{MODEL_REFUSED}context", f"The text is too long for the model {model}: {reason}")
+        return TextRefused(f"{MODEL_REFUSED}context", f"The text is too long for the model {model}: {reason}")
     return RequestRejected(f"The provider refused the request: {reason}")
 
 
@@ -98,9 +108,7 @@ def reason_of(error: BaseException, key: str | None) -> str:
     """Return the provider's own reason as one line, without the key."""
     body = error.body if isinstance(error, ModelAPIError) else None
     told = _message(body) or (str(error) if isinstance(error, AgentRunError | UserError) else type(error).__name__)
-    line = " ".join(clean(told).split())
-    if key:
-        line = line.replace(key, "…")
+    line = without_secret(" ".join(clean(told).split()), key)
     line = line if len(line) <= LONGEST_REASON else line[:LONGEST_REASON].rstrip() + "…"
     return line if line.endswith((".", "!", "?", "…")) else f"{line}."
 

@@ -26,12 +26,12 @@ _PORTABLE = OpenAIModelProfile(openai_chat_supports_max_completion_tokens=False,
 
 def openai_compatible(endpoint: Endpoint) -> ThroughPydantic:
     """Return the adapter for an endpoint of OpenAI's format."""
-    return ThroughPydantic(endpoint, Speaker(_connect))
+    return ThroughPydantic(endpoint, Speaker(_connect, renames_room=True))
 
 
 def ollama(endpoint: Endpoint) -> ThroughPydantic:
     """Return the adapter for an Ollama server; one in its cloud takes no schema and is asked through a tool."""
-    return ThroughPydantic(endpoint, Speaker(_connect_ollama))
+    return ThroughPydantic(endpoint, Speaker(_connect_ollama, renames_room=True))
 
 
 def _client(endpoint: Endpoint, http: httpx2.AsyncClient) -> AsyncOpenAI:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from shared.adapters.model.answers import Unreadable, read_answer
 from shared.adapters.model.wording import ONLY_JSON, REPAIR
-from shared.domain.errors import InvalidAnswer, RequestRejected
+from shared.domain.errors import BudgetExhausted, InvalidAnswer, RequestRejected, TextRefused
 from shared.domain.phases import Phase
 from shared.ports.completions import Call, Completions, Message, Reply
 from shared.ports.model import Answer, ModelAnswer, ModelRequest, TokenUsage
@@ -15,8 +15,11 @@ from shared.ports.model import Answer, ModelAnswer, ModelRequest, TokenUsage
 REPAIRED_CHARS = 20_000
 """How much of a bad answer is shown to the model again."""
 
+MORE_ROOM = 3
+"""By what the room of an answer is multiplied that was cut off."""
+
 SHORTEST_REPAIR_S = 5.0
-"""With less time than this left, a repair is not tried."""
+"""With less time than this left, no second call is made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,30 +42,43 @@ class StructuredModel:
 
     def ask(self, request: ModelRequest[Answer]) -> ModelAnswer[Answer]:
         """Return a validated answer, repaired at most once."""
-        started = time.monotonic()
-        call, reply = self._complete(self._call(request))
+        ends = time.monotonic() + request.deadline_s
+        call, first = self._complete(self._call(request))
+        call, replies = self._with_room(replace(call, deadline_s=ends - time.monotonic()), first)
         try:
-            value = _value(reply, request)
+            value = _value(replies[-1], call, request)
         except Unreadable as fault:
-            left = request.deadline_s - (time.monotonic() - started)
-            return self._repaired(request, replace(call, deadline_s=left), reply, fault)
-        return _answer(value, call, (reply,))
+            return self._repaired(request, replace(call, deadline_s=ends - time.monotonic()), replies, fault)
+        return _answer(value, call, replies)
+
+    def _with_room(self, call: Call, reply: Reply) -> tuple[Call, tuple[Reply, ...]]:
+        """Ask once more with more room where an answer was cut off: a model may have spent it all on its thoughts.
+
+        Where there is no time or budget for more, or the endpoint gives no more room, the cut one is what there is.
+        """
+        if reply.finish != "length" or call.deadline_s < SHORTEST_REPAIR_S:
+            return call, (reply,)
+        roomier = replace(call, max_output_tokens=call.max_output_tokens * MORE_ROOM)
+        try:
+            return roomier, (reply, self._completions.complete(roomier))
+        except (BudgetExhausted, TextRefused):
+            return call, (reply,)
 
     def _repaired(
-        self, request: ModelRequest[Answer], call: Call, reply: Reply, fault: Unreadable
+        self, request: ModelRequest[Answer], call: Call, replies: tuple[Reply, ...], fault: Unreadable
     ) -> ModelAnswer[Answer]:
         """Ask again, showing the bad answer and what is wrong with it; whatever comes then is final."""
         if call.deadline_s < SHORTEST_REPAIR_S:
             raise InvalidAnswer(f"The answer of {call.model} cannot be used ({fault}), and its time is up.") from fault
-        shown = Message("assistant", reply.text[:REPAIRED_CHARS] or "(nothing)")
+        shown = Message("assistant", replies[-1].text[:REPAIRED_CHARS] or "(nothing)")
         repair = Message("user", REPAIR.format(fault=fault))
         again = replace(call, messages=(*call.messages, shown, repair))
         second = self._completions.complete(again)
         try:
-            value = _value(second, request)
+            value = _value(second, call, request)
         except Unreadable as error:
             raise InvalidAnswer(f"The answer of {call.model} cannot be used, repaired neither: {error}.") from error
-        return _answer(value, call, (reply, second))
+        return _answer(value, call, (*replies, second), repaired=True)
 
     def _call(self, request: ModelRequest[Answer]) -> Call:
         model = self.name(request.phase)
@@ -98,21 +114,21 @@ def in_prompt(call: Call) -> Call:
     return replace(call, messages=(told, *rest), schema=None)
 
 
-def _value(reply: Reply, request: ModelRequest[Answer]) -> Answer:
+def _value(reply: Reply, call: Call, request: ModelRequest[Answer]) -> Answer:
     """Return the answer in a reply; how it ended counts before what it says."""
     if reply.finish == "length":
-        raise InvalidAnswer(f"The answer of {reply.served_model} was cut off at {request.max_output_tokens:,} tokens.")
+        raise InvalidAnswer(f"The answer of {reply.served_model} was cut off at {call.max_output_tokens:,} tokens.")
     if reply.finish == "refused":
         raise InvalidAnswer(f"The model {reply.served_model} refused to answer.")
     return read_answer(reply.text, request.output)
 
 
-def _answer(value: Answer, call: Call, replies: tuple[Reply, ...]) -> ModelAnswer[Answer]:
+def _answer(value: Answer, call: Call, replies: tuple[Reply, ...], *, repaired: bool = False) -> ModelAnswer[Answer]:
     return ModelAnswer(
         value=value,
         usage=sum((r.usage for r in replies if r.usage is not None), TokenUsage()),
         requested_model=call.model,
         served_model=replies[-1].served_model,
         latency_s=sum(r.latency_s for r in replies),
-        repaired=len(replies) > 1,
+        repaired=repaired,
     )

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import httpx2
 from pydantic_ai.direct import model_request
-from pydantic_ai.exceptions import AgentRunError, UnexpectedModelBehavior, UserError
+from pydantic_ai.exceptions import AgentRunError, ModelHTTPError, UnexpectedModelBehavior, UserError
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, TextPart, ToolCallPart, UserPromptPart
 from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.output import OutputObjectDefinition
@@ -17,6 +17,7 @@ from pydantic_ai.tools import ToolDefinition
 
 from shared.adapters.model.endpoint import Endpoint
 from shared.adapters.model.errors import translated
+from shared.adapters.model.habits import Habit, habit_in, settings_for
 from shared.adapters.model.loop import LoopThread
 from shared.adapters.model.transport import open_client
 from shared.domain.errors import InvalidAnswer
@@ -48,6 +49,8 @@ class Speaker:
     settings: ModelSettings = field(default_factory=ModelSettings)
     ends_lists: bool = True
     """Whether its schemas may say how long a list is at most."""
+    renames_room: bool = False
+    """Whether the limit of an answer has a newer name in its format, which some of its models want."""
 
 
 class ThroughPydantic:
@@ -58,6 +61,7 @@ class ThroughPydantic:
         self._loop = LoopThread("model-calls")
         self._client: httpx2.AsyncClient | None = None
         self._models: dict[str, Model] = {}
+        self._habits: dict[str, frozenset[Habit]] = {}
         self._model_named: Callable[[str], Model] | None = None
 
     def complete(self, call: Call) -> Reply:
@@ -79,12 +83,28 @@ class ThroughPydantic:
         self._loop.close()
 
     async def _complete(self, call: Call) -> Reply:
+        """Make the call in the way that the model is known to want; where it is refused, in the way that it says."""
+        habits = self._habits.get(call.model, frozenset())
+        while True:
+            try:
+                reply = await self._request(call, habits)
+            except ModelHTTPError as error:
+                habit = habit_in(error, renames=self._speaker.renames_room)
+                if habit is None or habit in habits:
+                    raise
+                habits |= {habit}
+            else:
+                self._habits[call.model] = habits
+                return reply
+
+    async def _request(self, call: Call, habits: frozenset[Habit]) -> Reply:
         model = self._model(call.model)
         form = form_of(call, model)
-        settings = ModelSettings(max_tokens=call.max_output_tokens, max_retries=0)
+        settings = ModelSettings(max_retries=0)
         settings |= self._speaker.settings
         if not model.profile.get("anthropic_disallows_sampling_settings", False):
             settings["temperature"] = 0.0
+        settings = settings_for(settings, habits, call.max_output_tokens)
         response = await model_request(
             model,
             [_message(m, _instructions(call)) for m in call.messages if m.role != "system"],
@@ -96,7 +116,7 @@ class ThroughPydantic:
     def _model(self, name: str) -> Model:
         """Return the model of this name; runs in the loop's thread alone."""
         if self._model_named is None:
-            self._client = open_client(self._endpoint.base_url)
+            self._client = open_client(self._endpoint.base_url, answers_only=True)
             self._model_named = self._speaker.connect(self._endpoint, self._client)
         if name not in self._models:
             self._models[name] = self._model_named(name)

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 import httpx2
 
 from shared.adapters.model.judged import JudgedTransport, RefusedAddress
+from shared.adapters.model.told_errors import told_error
 
 MAX_BODY_BYTES = 4_000_000
 """Largest body of a reply; the text of one is a few kilobytes."""
@@ -13,6 +14,8 @@ MAX_CONNECTIONS = 64
 CONNECT_TIMEOUT_S = 10.0
 WRITE_TIMEOUT_S = 30.0
 LONGEST_CALL_S = 1800.0
+
+_OF_THE_BODY = frozenset({"content-length", "transfer-encoding", "content-encoding"})
 
 TIMEOUTS = httpx2.Timeout(connect=CONNECT_TIMEOUT_S, write=WRITE_TIMEOUT_S, read=LONGEST_CALL_S, pool=LONGEST_CALL_S)
 """The timeouts of the phases of a call; its total deadline is shorter and kept by the caller."""
@@ -42,8 +45,9 @@ class EncodedBody(httpx2.TransportError):
 class BoundedTransport(httpx2.AsyncBaseTransport):
     """Sends requests to ``origin`` and cuts off what is too much; neither retries nor follows a redirect."""
 
-    def __init__(self, origin: httpx2.URL) -> None:
-        self._origin = _origin(origin)
+    def __init__(self, origin: httpx2.URL, *, answers_only: bool = False) -> None:
+        """Take ``answers_only`` where every body is an answer or an error, so that one which tells an error is one."""
+        self._origin, self._answers_only = _origin(origin), answers_only
         limits = httpx2.Limits(max_connections=MAX_CONNECTIONS, max_keepalive_connections=MAX_CONNECTIONS)
         self._inner = JudgedTransport(httpx2.AsyncHTTPTransport(trust_env=False, retries=0, limits=limits))
 
@@ -61,16 +65,29 @@ class BoundedTransport(httpx2.AsyncBaseTransport):
         stream = response.stream
         if not isinstance(stream, httpx2.AsyncByteStream):
             raise TypeError("an asynchronous transport gives asynchronous streams")
-        return httpx2.Response(
+        answer = httpx2.Response(
             response.status_code,
             headers=response.headers,
             stream=_Bounded(stream),
             extensions=response.extensions,
         )
+        told = self._answers_only and answer.status_code == httpx2.codes.OK
+        return await _with_its_status(answer) if told else answer
 
     async def aclose(self) -> None:
         """Close all connections."""
         await self._inner.aclose()
+
+
+async def _with_its_status(answer: httpx2.Response) -> httpx2.Response:
+    """Return an answer whose body tells an error under the status that the error means."""
+    try:
+        body = await answer.aread()
+    finally:
+        await answer.aclose()
+    status, told = told_error(body) or (answer.status_code, body)
+    kept = [(name, value) for name, value in answer.headers.items() if name.lower() not in _OF_THE_BODY]
+    return httpx2.Response(status, headers=kept, content=told, extensions=answer.extensions)
 
 
 class _Bounded(httpx2.AsyncByteStream):
@@ -97,10 +114,13 @@ def _origin(url: httpx2.URL) -> tuple[str, str, int | None]:
     return url.scheme, url.host, url.port
 
 
-def open_client(base_url: str) -> httpx2.AsyncClient:
-    """Return a client for an endpoint: its own timeouts, no proxy or certificate settings from the environment."""
+def open_client(base_url: str, *, answers_only: bool = False) -> httpx2.AsyncClient:
+    """Return a client for an endpoint: its own timeouts, no proxy or certificate settings from the environment.
+
+    ``answers_only`` is said where an error may come with the status of success.
+    """
     return httpx2.AsyncClient(
-        transport=BoundedTransport(httpx2.URL(base_url)),
+        transport=BoundedTransport(httpx2.URL(base_url), answers_only=answers_only),
         headers={"Accept-Encoding": "identity"},
         trust_env=False,
         follow_redirects=False,
