@@ -9,6 +9,7 @@ from services.extractor.reading.blocks import assemble, squeeze
 from services.extractor.reading.dates import iso_date
 from services.extractor.reading.layout import reading_order, without_running_heads
 from services.extractor.reading.mime import PDF
+from services.extractor.reading.painted import seen
 from services.extractor.reading.paragraphs import blocks_of
 from services.extractor.reading.pdf_port import OpenPdf, PdfDocument, PdfInfo, PdfPage
 from services.extractor.reading.result import DEFAULT_PDF_BACKEND, PdfBackend, Reading, Unreadable
@@ -59,7 +60,8 @@ def _read_document(document: PdfDocument) -> Reading:
     found = [document.page(number) for number in range(total)]
     failed = found.count(None)
     pages = [page or PdfPage() for page in found]
-    kept = without_running_heads([page.lines for page in pages], [page.height for page in pages])
+    shown = [seen(page.lines, page.pictures) for page in pages]
+    kept = without_running_heads(shown, [page.height for page in pages])
     made = assemble(blocks_of([reading_order(lines) for lines in kept]), page_count=total)
     if not made.text:
         raise _without_text(document, failed)

@@ -3,8 +3,7 @@
 import re
 import zlib
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
-from itertools import count
+from dataclasses import dataclass
 from typing import Protocol
 
 from services.extractor.reading.layout import Line
@@ -18,10 +17,14 @@ _PIECE = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class PdfPage:
-    """The lines of one page in any order (`layout.Line`), and its height in points."""
+    """The lines of one page in any order (`layout.Line`), its height in points, and what is told of it besides.
+
+    `pictures` is the share of the page that pictures cover, looked up only where the page has little painted text.
+    """
 
     lines: tuple[Line, ...] = ()
     height: float = 0.0
+    pictures: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,15 +83,6 @@ def unpacks_too_far(streams: Iterable[bytes]) -> bool:
         except zlib.error:
             continue  # packed in another way, or not at all
     return total > MAX_CONTENT
-
-
-def stacked(turned: Iterable[Line], level: Iterable[Line]) -> list[Line]:
-    """Place turned lines one below the other under the rest, so that they keep their order and disturb no column."""
-    top = max((line.y1 for line in level), default=0.0) + 100
-    return [
-        replace(line, x0=0.0, x1=500.0, y0=place, y1=place + 12, base=place + 10, size=12.0)
-        for place, line in zip(count(top, 30), turned, strict=False)
-    ]
 
 
 def is_for_certificates(data: bytes) -> bool:
