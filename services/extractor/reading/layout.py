@@ -56,16 +56,19 @@ def without_running_heads(pages: Sequence[Sequence[Line]], height: Sequence[floa
     """
     if len(pages) < 2:
         return [list(page) for page in pages]
-    largest = _usual_size(pages) * 1.1  # what is larger is a title, even on every page
+    largest = usual_size(pages) * 1.1  # what is larger is a title, even on every page
     marked = [[_running_key(line, of, largest) for line in page] for page, of in zip(pages, height, strict=True)]
     counts = Counter(key for keys in marked for key in set(keys) if key)
     doomed = {key for key, count in counts.items() if count >= max(3, len(pages) / 4) or _PAGE_NUMBER.fullmatch(key[1])}
     return [_without(page, keys, doomed) for page, keys in zip(pages, marked, strict=True)]
 
 
-def _usual_size(pages: Sequence[Sequence[Line]]) -> float:
+def usual_size(pages: Sequence[Sequence[Line]]) -> float:
     """Return the letter size in which most letters are set."""
-    sizes = Counter(round(line.size) for page in pages for line in page for _ in line.text)
+    sizes: Counter[int] = Counter()
+    for page in pages:
+        for line in page:
+            sizes[round(line.size)] += len(line.text)
     return max(sizes, key=lambda size: sizes[size], default=0)
 
 

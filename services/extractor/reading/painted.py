@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from services.extractor.reading.layout import Line
 
 _SHIFT = 0.25  # of the letter size: how far apart two paintings of one word stand, for bold letters or a shadow
-_SCAN = 0.5  # share of a page that its pictures cover where they are the page
+SCAN = 0.5
+"""Share of a page that its pictures cover where they are the page."""
+
 _CONTRAST = 24  # of 255: what differs less than that from its ground is not seen
 PALE = 0xE0
 """The least of red, green and blue of letters that can only be seen where something darker lies under them."""
@@ -57,7 +59,23 @@ def once(lines: Sequence[Line]) -> list[Line]:
         if not any(_on_each_other(line, other) for other in same[-8:]):
             kept.append(line)
             same.append(line)
-    return kept
+    rows: defaultdict[int, list[Line]] = defaultdict(list)
+    for line in kept:
+        rows[round(line.base)].append(line)
+    return [line for line in kept if not any(_is_within(line, other) for other in rows[round(line.base)])]
+
+
+def _is_within(line: Line, other: Line) -> bool:
+    """Tell whether a line paints words of a longer one again, where they stand there."""
+    near = _SHIFT * line.size
+    return (
+        len(line.text) < len(other.text)
+        and other.x0 - near <= line.x0
+        and line.x1 <= other.x1 + near
+        and abs(line.base - other.base) <= near
+        and abs(line.size - other.size) <= near
+        and line.text in other.text
+    )
 
 
 def _on_each_other(line: Line, other: Line) -> bool:
@@ -79,7 +97,7 @@ def seen(lines: Sequence[Line], pictures: float) -> list[Line]:
     painted = [line for line in lines if line.painted]
     if not painted or len(painted) == len(lines):
         return list(lines)
-    if pictures >= _SCAN and _letters(lines) > 2 * _letters(painted):
+    if pictures >= SCAN and _letters(lines) > 2 * _letters(painted):
         return list(lines)
     return painted
 

@@ -13,8 +13,9 @@ import pypdfium2
 from pypdfium2 import raw
 
 from services.extractor.reading.painted import Picture, once
+from services.extractor.reading.pdf_effort import MAX_CONTENT, Effort, FileForms, unpacks_too_far
 from services.extractor.reading.pdf_pdfium_paint import Paint, address_of_character, paint_of, picture_of
-from services.extractor.reading.pdf_port import PdfInfo, PdfPage, is_for_certificates, unpacks_too_far
+from services.extractor.reading.pdf_port import PdfInfo, PdfPage, is_for_certificates
 from services.extractor.reading.result import Unreadable
 from services.extractor.reading.runs import Row, Run, lines_of
 
@@ -35,6 +36,10 @@ def open_pdf(data: bytes) -> "Pdfium":
     """Open a PDF; raise `Unreadable` for one that is locked, a bomb, or cannot be opened."""
     if unpacks_too_far(_content_streams(data)):
         raise Unreadable("too_large", "The content of a page unpacks to more than 64 MB.")
+    forms = FileForms(data)
+    effort = Effort(forms)
+    if any(effort.of(number) > MAX_CONTENT for number in forms.numbers()):
+        raise Unreadable("too_large", "A form of the PDF draws others so often that it comes to more than 64 MB.")
     try:
         document = _document(data)
     except pypdfium2.PdfiumError as error:
@@ -200,15 +205,15 @@ def _rows(view: _View, text: Any, seen: _Seen | None) -> list[Row]:
 
 def _turn(view: _View, piece: _Piece, text: Any) -> int | None:
     """Return by how many quarters a piece is turned clockwise; None where it is set aslant."""
-    angle = _pdfium.FPDFText_GetCharAngle(text, piece.characters[0].index) - view.turn * pi / 180
-    quarters = round(-angle / (pi / 2))
-    return quarters % 4 if abs(-angle - quarters * pi / 2) < _LEVEL else None
+    angle = _pdfium.FPDFText_GetCharAngle(text, piece.characters[0].index) + view.turn * pi / 180
+    quarters = round(angle / (pi / 2))
+    return quarters % 4 if abs(angle - quarters * pi / 2) < _LEVEL else None
 
 
 def _standing(row: Row, piece: _Piece) -> Row:
     """Return a row that goes up or down the page, with the places of its base lines from left to right."""
     usual = Counter(round(character.along, 1) for character in piece.characters).most_common(1)[0][0]
-    return replace(row, runs=tuple(replace(run, base=usual) for run in row.runs))
+    return replace(row, runs=tuple(run._replace(base=usual) for run in row.runs))
 
 
 def _runs(piece: _Piece, text: Any, seen: _Seen | None) -> Iterator[Run]:

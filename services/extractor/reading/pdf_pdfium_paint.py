@@ -3,6 +3,7 @@
 import ctypes
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from pypdfium2 import raw
@@ -54,7 +55,9 @@ def paint_of(page: Any, view: Callable[[float, float], tuple[float, float]], are
         after = [(number, _box(made, view)) for number, made in covers if number > texts[0][0]][-_MOST_COVERS:]
         boxes = [(number, _box(made, view)) for number, made in texts]
         paint.doubtful.update(
-            _address(made) for (_, made), (number, box) in zip(texts, boxes, strict=True) if covered(box, [(number, box)], after)
+            _address(made)
+            for (_, made), (number, box) in zip(texts, boxes, strict=True)
+            if covered(box, [(number, box)], after)
         )
     return paint
 
@@ -67,7 +70,7 @@ def picture_of(page: Any) -> Picture:
 
 
 def _objects(page: Any) -> Iterator[tuple[int, Any]]:
-    """Yield the kind and the handle of the objects of a page, in the order of painting, those of forms in their place."""
+    """Yield the kind and the handle of the objects of a page in the order of painting, forms opened."""
     left = [_MOST_OBJECTS]
 
     def inside(count: int, get: Callable[[int], Any], depth: int) -> Iterator[tuple[int, Any]]:
@@ -79,11 +82,11 @@ def _objects(page: Any) -> Iterator[tuple[int, Any]]:
             kind = _pdfium.FPDFPageObj_GetType(made)
             if kind == raw.FPDF_PAGEOBJ_FORM and depth < _DEEPEST:
                 total = _pdfium.FPDFFormObj_CountObjects(made)
-                yield from inside(total, lambda index, form=made: _pdfium.FPDFFormObj_GetObject(form, index), depth + 1)
+                yield from inside(total, partial(_pdfium.FPDFFormObj_GetObject, made), depth + 1)
             else:
                 yield kind, made
 
-    yield from inside(_pdfium.FPDFPage_CountObjects(page), lambda index: _pdfium.FPDFPage_GetObject(page, index), 0)
+    yield from inside(_pdfium.FPDFPage_CountObjects(page), partial(_pdfium.FPDFPage_GetObject, page), 0)
 
 
 def _sort(text: Any, paint: Paint) -> None:

@@ -6,18 +6,23 @@ note is left out.
 """
 
 import re
-from collections.abc import Callable
 
-UP, DOWN, _END = "\ufdd0", "\ufdd1", "\ufdd2"  # never characters of a text (Unicode, noncharacters)
+UP, DOWN, _END = "\ufdd0", "\ufdd1", "\ufdd2"  # noncharacters: never part of a text
 _MARKS = re.compile(f"[{UP}{DOWN}{_END}]")
 _GROUP = re.compile(f"(?P<place>[{UP}{DOWN}])(?P<text>[^{UP}{DOWN}{_END}]*){_END}")
 _ADJACENT = re.compile(f"(?P<place>[{UP}{DOWN}])(?P<text>[^{UP}{DOWN}{_END}]*){_END}(?P=place)")
-_SLASHED = re.compile(f"{UP}(?P<over>\\d{{1,3}}){_END}\\s?[/\u2044\u2215]\\s?{DOWN}?(?P<under>\\d{{1,4}}){_END}?(?!\\d)")
+_SLASHED = re.compile(
+    f"{UP}(?P<over>\\d{{1,3}}){_END}\\s?[/\u2044\u2215]\\s?{DOWN}?(?P<under>\\d{{1,4}}){_END}?(?!\\d)"
+)
 _STACKED = re.compile(f"(?<![^\\W\\d]){UP}(?P<over>\\d{{1,2}}){_END}{DOWN}(?P<under>\\d{{1,3}}){_END}(?!\\d)")
 _STACKED_BELOW = re.compile(f"(?<=\\d){DOWN}(?P<under>\\d{{1,3}}){_END}{UP}(?P<over>\\d{{1,2}}){_END}(?!\\d)")
 _TYPED = re.compile(r"(?<!\d)(?P<whole>\d{1,4})(?P<over>\d)\u2044(?P<under>\d{1,2})(?!\d)")
 _VULGAR = dict(
-    zip("1/4 1/2 3/4 1/7 1/9 1/10 1/3 2/3 1/5 2/5 3/5 4/5 1/6 5/6 1/8 3/8 5/8 7/8".split(), "¼½¾⅐⅑⅒⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞", strict=True)
+    zip(
+        "1/4 1/2 3/4 1/7 1/9 1/10 1/3 2/3 1/5 2/5 3/5 4/5 1/6 5/6 1/8 3/8 5/8 7/8".split(),
+        "¼½¾⅐⅑⅒⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞",
+        strict=True,
+    )
 )
 _RAISED = str.maketrans("0123456789+-−–=()nixyT", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻⁼⁽⁾ⁿⁱˣʸᵀ")
 _CAN_BE_RAISED = re.compile(r"[0-9+\-−–=()nixyT]+")
@@ -55,11 +60,6 @@ def place_of(base: float, size: float, of_base: float, of_size: float) -> str:
     return UP if size <= 1.05 * of_size and 0.25 * of_size < rise < 0.7 * of_size else ""
 
 
-def unmarked(text: str) -> str:
-    """Return a text of a file without characters that this module uses as marks."""
-    return _MARKS.sub("", text)
-
-
 def marked(text: str, place: str) -> str:
     """Put letters between marks, the white space around them outside."""
     core = text.strip()
@@ -83,9 +83,11 @@ def settle(text: str) -> str:
     for found in _GROUP.finditer(text):
         done += text[start : found.start()]
         start = found.end()
-        meaning: Callable[[str, str, str], str] = _of_raised if found["place"] == UP else _of_lowered
-        done += meaning(found["text"], done, _MARKS.sub("", text[start:]))
-    return unmarked(done + text[start:])
+        if found["place"] == UP:
+            done += _of_raised(found["text"], done, _MARKS.sub("", text[start:]))
+        else:
+            done += _of_lowered(found["text"], done)
+    return _MARKS.sub("", done + text[start:])
 
 
 def _fraction(found: re.Match[str]) -> str:
@@ -106,7 +108,7 @@ def _mixed_number(found: re.Match[str]) -> str:
     return found["whole"] + _written(found["over"], found["under"], found["whole"])
 
 
-def _of_lowered(text: str, before: str, after: str) -> str:
+def _of_lowered(text: str, before: str) -> str:
     """Return lowered letters: as letters of their word, but digits after a figure as such."""
     return text.translate(_LOWERED) if text.isdigit() and before[-1:].isdigit() else text
 
@@ -142,7 +144,7 @@ def _opening(text: str, after: str) -> str:
 
 
 def _is_base(before: str, text: str, after: str) -> bool:
-    """Tell whether a number that is raised after `before` is an exponent: of ten, of a unit, of a variable, in a sum."""
+    """Tell whether a number that is raised after `before` is an exponent: of ten, a unit, a variable, in a sum."""
     if _POWER_OF_TEN.search(before) or (_OF_TWO.search(before) and int(text) >= 5):
         return True
     if text in "234" and _UNIT.search(before):

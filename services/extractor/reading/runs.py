@@ -5,21 +5,38 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import count, groupby
+from typing import NamedTuple
 
 from services.extractor.reading.blocks import squeeze
 from services.extractor.reading.layout import Line
-from services.extractor.reading.raised import marked, place_of, unmarked
+from services.extractor.reading.raised import marked, place_of
 
 _LEAST_SIZE = 1.0  # points; smaller letters are a trick, nobody reads them
 _EM = 2.1  # times the usual width of a letter is the size it is set in
 _BELIEVED = 2.0  # points; no page is set smaller, so a font that tells less may count in units of its own
 _FAR_OFF = 3.0
-_NO_LETTERS = re.compile(r"[\x01-\x08\x0e-\x1f\x7f-\x84\x86-\x9f]|\(cid:\d+\)")
+_NO_LETTERS = re.compile(r"[\ufdd0-\ufdd2\x01-\x08\x0e-\x1f\x7f-\x84\x86-\x9f]|\(cid:\d+\)")
+# Signs of the fonts Symbol and Wingdings, as office programs write them.
+_SYMBOLS = str.maketrans(
+    dict.fromkeys("\uf0b7\uf0a7\uf0d8\uf06e\uf076\uf0a8\uf06c\uf0be\uf02d", "\u2022")
+) | str.maketrans(
+    {
+        "\uf0e0": "→",
+        "\uf0e8": "→",
+        "\uf0fc": "✓",
+        "\uf0b0": "°",
+        "\uf0b1": "±",
+        "\uf0b4": "×",
+        "\uf0a3": "≤",
+        "\uf0b3": "≥",
+        "\uf06d": "μ",
+    }
+)
+_SYMBOL = re.compile("[\uf020-\uf0ff]")
 _ENOUGH = 1  # letters that a size is told from
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(NamedTuple):
     """Letters that follow each other and are set alike: their box, base line and size, and whether they are painted."""
 
     text: str
@@ -72,11 +89,11 @@ def _usual_turn(rows: Sequence[Row]) -> int:
 def _turned_back(run: Run, turn: int, width: float, height: float) -> Run:
     """Return a run of a page that stands on its side, or on its head, as if it did not."""
     if turn == 1:
-        return replace(run, x0=run.y0, x1=run.y1, y0=width - run.x1, y1=width - run.x0, base=width - run.base)
+        return run._replace(x0=run.y0, x1=run.y1, y0=width - run.x1, y1=width - run.x0, base=width - run.base)
     if turn == 3:
-        return replace(run, x0=height - run.y1, x1=height - run.y0, y0=run.x0, y1=run.x1)
+        return run._replace(x0=height - run.y1, x1=height - run.y0, y0=run.x0, y1=run.x1)
     x0, x1, y0, y1 = width - run.x1, width - run.x0, height - run.y1, height - run.y0
-    return replace(run, x0=x0, x1=x1, y0=y0, y1=y1, base=height - run.base)
+    return run._replace(x0=x0, x1=x1, y0=y0, y1=y1, base=height - run.base)
 
 
 def _truly_sized(rows: Sequence[Row]) -> Sequence[Row]:
@@ -106,12 +123,12 @@ def _sized(run: Run, sizes: dict[tuple[str, float], float], turn: int | None) ->
     if size is None:
         return run
     if turn == 1:
-        return replace(run, size=size, x0=run.base - 0.25 * size, x1=run.base + 0.75 * size)
+        return run._replace(size=size, x0=run.base - 0.25 * size, x1=run.base + 0.75 * size)
     if turn == 3:
-        return replace(run, size=size, x0=run.base - 0.75 * size, x1=run.base + 0.25 * size)
+        return run._replace(size=size, x0=run.base - 0.75 * size, x1=run.base + 0.25 * size)
     if turn == 2:
-        return replace(run, size=size, y0=run.base - 0.25 * size, y1=run.base + 0.75 * size)
-    return replace(run, size=size, y0=run.base - 0.75 * size, y1=run.base + 0.25 * size)
+        return run._replace(size=size, y0=run.base - 0.25 * size, y1=run.base + 0.75 * size)
+    return run._replace(size=size, y0=run.base - 0.75 * size, y1=run.base + 0.25 * size)
 
 
 def _lines(runs: Sequence[Run], *, level: bool) -> list[Line]:
@@ -129,9 +146,8 @@ def _line(runs: Sequence[Run], *, level: bool) -> Line | None:
     shown = [run for run in runs if not run.text.isspace()]
     if not shown:
         return None
-    main = max(shown, key=lambda run: (len(run.text.strip()), run.size))
-    places = [place_of(run.base, run.size, main.base, main.size) if level else "" for run in runs]
-    words = squeeze("".join(marked(legible(run.text), place) for run, place in zip(runs, places, strict=True)))
+    main = shown[0] if len(shown) == 1 else max(shown, key=lambda run: (len(run.text.strip()), run.size))
+    words = squeeze(legible(main.text) if len(runs) == 1 else "".join(_marked(run, main, level) for run in runs))
     if not words:
         return None
     return Line(
@@ -147,9 +163,19 @@ def _line(runs: Sequence[Run], *, level: bool) -> Line | None:
     )
 
 
+def _marked(run: Run, main: Run, level: bool) -> str:
+    """Return the text of a run, between marks where it is raised or lowered against the letters of the line."""
+    text = legible(run.text)
+    if not level or run is main or (run.base == main.base and run.size == main.size):
+        return text
+    return marked(text, place_of(run.base, run.size, main.base, main.size))
+
+
 def legible(text: str) -> str:
     """Return text with U+FFFD for codes that are no letters: left out, "12000" would become "000"."""
-    return unmarked(_NO_LETTERS.sub("\ufffd", text))
+    if _SYMBOL.search(text):
+        text = text.translate(_SYMBOLS)
+    return _NO_LETTERS.sub("\ufffd", text) if _NO_LETTERS.search(text) else text
 
 
 def _stacked(turned: Iterable[Line], level: Iterable[Line]) -> list[Line]:
