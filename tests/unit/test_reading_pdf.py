@@ -144,8 +144,8 @@ def test_metadata(read: Read) -> None:
     reading = read(made(two_columns(1), metadata=info))
     assert (reading.title, reading.author) == ("On harbours", "Ada Port")
     assert (reading.published_at, reading.modified_at) == ("2019-05-04T10:30:00+02:00", "2019-06-01")
-    for title in ("Microsoft Word - report.docx", "untitled", "a.tex"):
-        assert read(made(two_columns(1), metadata={"title": title})).title is None
+    for title in ("Microsoft Word - report.docx", "untitled", "a.tex", "IEEE Paper Template in A4 (V1)", ""):
+        assert read(made(two_columns(1), metadata={"title": title})).title == "A wide title across both columns, part 1"
 
 
 @pytest.mark.parametrize("library", ["pymupdf", "pypdfium2"])

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
+from services.extractor.reading.raised import marked, place_of, settle
 from shared.domain.segments import ROW_SEPARATOR
 
 _MAX_COLUMN_SPLITS = 4
@@ -26,7 +27,8 @@ _MARGIN = 0.12  # share of the page's height, at the top and at the bottom, wher
 class Line:
     """One line: its words, its box and base line (points, y grows downwards), its letter size and whether it is bold.
 
-    `cells` says that it is a table row, whose cells `ROW_SEPARATOR` parts.
+    `cells` says that it is a table row, whose cells `ROW_SEPARATOR` parts. Raised and lowered letters stand between
+    marks (`raised`) until `reading_order` has settled them. `painted` is unset where the page shows nothing of it.
     """
 
     text: str
@@ -38,11 +40,13 @@ class Line:
     size: float
     bold: bool = False
     cells: bool = False
+    painted: bool = True
 
 
 def reading_order(lines: Sequence[Line]) -> list[Line]:
     """Return the lines of one page in reading order, pieces on one base line joined."""
-    return _ordered(_joined(lines, lambda before, line: line.x0 - before.x1 < 0.9 * before.size), 0)
+    joined = _joined(lines, lambda before, line: line.x0 - before.x1 < 0.9 * before.size)
+    return _ordered([replace(line, text=settle(line.text)) for line in joined], 0)
 
 
 def without_running_heads(pages: Sequence[Sequence[Line]], height: Sequence[float]) -> list[list[Line]]:
@@ -52,16 +56,19 @@ def without_running_heads(pages: Sequence[Sequence[Line]], height: Sequence[floa
     """
     if len(pages) < 2:
         return [list(page) for page in pages]
-    largest = _usual_size(pages) * 1.1  # what is larger is a title, even on every page
+    largest = usual_size(pages) * 1.1  # what is larger is a title, even on every page
     marked = [[_running_key(line, of, largest) for line in page] for page, of in zip(pages, height, strict=True)]
     counts = Counter(key for keys in marked for key in set(keys) if key)
     doomed = {key for key, count in counts.items() if count >= max(3, len(pages) / 4) or _PAGE_NUMBER.fullmatch(key[1])}
     return [_without(page, keys, doomed) for page, keys in zip(pages, marked, strict=True)]
 
 
-def _usual_size(pages: Sequence[Sequence[Line]]) -> float:
+def usual_size(pages: Sequence[Sequence[Line]]) -> float:
     """Return the letter size in which most letters are set."""
-    sizes = Counter(round(line.size) for page in pages for line in page for _ in line.text)
+    sizes: Counter[int] = Counter()
+    for page in pages:
+        for line in page:
+            sizes[round(line.size)] += len(line.text)
     return max(sizes, key=lambda size: sizes[size], default=0)
 
 
@@ -179,10 +186,12 @@ def _rows(lines: Sequence[Line]) -> list[Line]:
 
 def _merged(first: Line, second: Line, between: str) -> Line:
     """Return two pieces of one line as one."""
-    longer = first if len(first.text) >= len(second.text) else second
+    longer, shorter = (first, second) if len(first.text) >= len(second.text) else (second, first)
+    place = place_of(shorter.base, shorter.size, longer.base, longer.size) if between != ROW_SEPARATOR else ""
+    texts = [marked(line.text, place) if line is shorter else line.text for line in (first, second)]
     return replace(
         longer,
-        text=f"{first.text}{between}{second.text}",
+        text=between.join(texts),
         x0=min(first.x0, second.x0),
         y0=min(first.y0, second.y0),
         x1=max(first.x1, second.x1),

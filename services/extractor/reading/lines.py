@@ -2,6 +2,9 @@
 
 import re
 
+from services.extractor.reading.hyphens import Vocabulary
+
+_NO_WORDS = Vocabulary()
 _TAIL = 40  # code points; what ends a line shows within them
 _SENTENCE_END = re.compile(r"[.!?:;。！？：；…][\"'”’»)\]」』]*\Z")
 _HYPHENATED = re.compile(r"(?P<head>[^\W\d_]{2,})[-\u00ad\u2010]\Z")
@@ -21,8 +24,10 @@ def ends_sentence(line: str) -> bool:
 
 def is_capitals(line: str) -> bool:
     """Tell whether a line is written in capitals, as headings are; figures and marks may be less than half of it."""
+    if line == line.lower() or line != line.upper():
+        return False
     letters = sum(1 for character in line if character.isalpha())
-    return letters >= 4 and letters * 2 > len(line) and line == line.upper() != line.lower()
+    return letters >= 4 and letters * 2 > len(line)
 
 
 def continues(line: str, following: str) -> bool:
@@ -34,15 +39,15 @@ def continues(line: str, following: str) -> bool:
     return not ends_sentence(line) and (following[0].islower() or following[0] in ",;)]%&")
 
 
-def glue(line: str, following: str) -> tuple[str, str]:
+def glue(line: str, following: str, words: Vocabulary = _NO_WORDS) -> tuple[str, str]:
     """Return `line` as it should stand before `following`, and what to put between the two.
 
-    A word cut by a hyphen is rejoined when its second half is small ("har-", "bour"); a hyphen that belongs there
-    cannot be told from one that does not, so "twenty-", "four" loses its own. Chinese and Japanese take no space.
+    A word cut by a hyphen is rejoined when its second half is small ("har-", "bour"), unless the words of the document
+    tell that the hyphen belongs there. Chinese and Japanese take no space.
     """
     cut = _HYPHENATED.search(line[-_TAIL:])
     if cut and following[:1].islower():
-        return line[:-1], ""
+        return (line, "") if words.keeps_hyphen(line, following) else (line[:-1], "")
     if line[-1:] in "-\u2010–/" and line[-2:-1].isalnum() and following[:1].isalnum():
         return line, ""
     if line and following and _UNSPACED.match(line[-1]) and _UNSPACED.match(following[0]):
@@ -50,12 +55,12 @@ def glue(line: str, following: str) -> tuple[str, str]:
     return line, " "
 
 
-def join_lines(lines: list[str]) -> str:
+def join_lines(lines: list[str], words: Vocabulary = _NO_WORDS) -> str:
     """Join lines of one paragraph into one line."""
     parts: list[str] = []
     for line in lines:
         if parts:
-            parts[-1], between = glue(parts[-1], line)
+            parts[-1], between = glue(parts[-1], line, words)
             parts.append(between)
         parts.append(line)
     return "".join(parts)

@@ -8,6 +8,7 @@ from itertools import pairwise
 from statistics import median
 
 from services.extractor.reading.blocks import Block, Kind, squeeze
+from services.extractor.reading.hyphens import Vocabulary
 from services.extractor.reading.layout import Line
 from services.extractor.reading.lines import continues, ends_sentence, glue, is_capitals, join_lines, starts_item
 
@@ -38,34 +39,43 @@ class _Type:
         return min(6, 1 + len(self.sizes)) if marked else 0
 
 
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Lines that belong together, their level as a heading, and their page."""
+
+    lines: list[Line]
+    level: int
+    page: int
+
+
 def blocks_of(pages: Sequence[Sequence[Line]]) -> list[Block]:
     """Return the blocks of a document, whose pages hold their lines in reading order.
 
     A paragraph that goes on over a column or a page is one sentence run: its second part carries the `glue`.
     """
     kinds = _type_of(pages)
+    words = Vocabulary(line.text for page in pages for line in page)
     blocks: list[Block] = []
     for number, page in enumerate(pages, start=1):
         for group in _groups(page, kinds):
-            _append(blocks, group, kinds.level(group[0]), number)
+            _append(blocks, _Group(group, kinds.level(group[0]), number), words)
     return blocks
 
 
-def _append(blocks: list[Block], group: list[Line], level: int, page: int) -> None:
+def _append(blocks: list[Block], group: _Group, words: Vocabulary) -> None:
     """Add one group of lines as a block."""
-    text = squeeze(join_lines([line.text for line in group]))
+    text = squeeze(join_lines([line.text for line in group.lines], words))
     if not text:
         return
-    if level and _reads_as_prose(text, len(group)):
-        level = 0
-    kind = _kind(text, level, cells=group[0].cells)
+    level = 0 if group.level and _reads_as_prose(text, len(group.lines)) else group.level
+    kind = _kind(text, level, cells=group.lines[0].cells)
     last = blocks[-1] if blocks else None
     opens = last is None or last.kind != kind
     between = None
     if last is not None and kind == "paragraph" and last.kind in ("paragraph", "item") and continues(last.text, text):
-        before, between = glue(last.text, text)
+        before, between = glue(last.text, text, words)
         blocks[-1] = replace(last, text=before)
-    blocks.append(Block(kind, text, level, opens=opens, page=page, glue=between))
+    blocks.append(Block(kind, text, level, opens=opens, page=group.page, glue=between))
 
 
 def _kind(text: str, level: int, *, cells: bool) -> Kind:

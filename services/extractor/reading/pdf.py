@@ -3,27 +3,27 @@
 import re
 from dataclasses import replace
 from importlib import import_module
+from time import process_time
 from typing import Any
 
 from services.extractor.reading.blocks import assemble, squeeze
 from services.extractor.reading.dates import iso_date
-from services.extractor.reading.layout import reading_order, without_running_heads
+from services.extractor.reading.layout import reading_order, usual_size, without_running_heads
 from services.extractor.reading.mime import PDF
+from services.extractor.reading.painted import seen
 from services.extractor.reading.paragraphs import blocks_of
+from services.extractor.reading.pdf_losses import Losses, little, unseen
 from services.extractor.reading.pdf_port import OpenPdf, PdfDocument, PdfInfo, PdfPage
+from services.extractor.reading.pdf_titles import title_of
 from services.extractor.reading.result import DEFAULT_PDF_BACKEND, PdfBackend, Reading, Unreadable
 
 MAX_PAGES = 2_000
+MAX_CPU_S = 40.0
+"""Seconds of CPU time for the pages of one document; its process is ended at 60 (`handlers.PARSE_LIMITS`)."""
+
 _PAGES_FOR_PICTURES = 50
 # Loaded where they are asked for: neither library has to be there for the other one.
 _MODULES: dict[PdfBackend, str] = {"pymupdf": "pdf_mupdf", "pypdfium2": "pdf_pdfium"}
-# What programs write for want of a title: a file's name, or the name of the program.
-_PROGRAM_TITLE = re.compile(r"microsoft (?:word|powerpoint|excel) - ", re.IGNORECASE)
-_NO_TITLE = re.compile(
-    r"(?:untitled.*|slide 1|powerpoint presentation|document\d*|doc\d*"
-    r"|\S.*\.(?:wpd|docx?|pages|pptx?|xlsx?|indd|tex|dvi|qxd|pdf|ps|rtf|od[tps]|key|fm|eps|html?|txt))\Z",
-    re.IGNORECASE,
-)
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*\Z")
 
 
@@ -56,21 +56,53 @@ def _read_document(document: PdfDocument) -> Reading:
     total = min(document.page_count, MAX_PAGES)
     if total == 0:
         raise Unreadable("broken", "The PDF has no pages that can be found.")
-    found = [document.page(number) for number in range(total)]
-    failed = found.count(None)
-    pages = [page or PdfPage() for page in found]
-    kept = without_running_heads([page.lines for page in pages], [page.height for page in pages])
-    made = assemble(blocks_of([reading_order(lines) for lines in kept]), page_count=total)
+    pages, losses = _pages(document, total)
+    shown = [seen(page.lines, page.pictures) for page in pages]
+    kept = without_running_heads(shown, [page.height for page in pages])
+    ordered = [reading_order(lines) for lines in kept]
+    made = assemble(blocks_of(ordered), page_count=total)
     if not made.text:
-        raise _without_text(document, failed)
+        raise _without_text(document, losses.failed)
+    losses = replace(losses, cut=made.truncated)
+    read_pages = pages[: total - losses.late]
+    said = [*losses.sentences(), *little(read_pages, made.text), *unseen(pages, shown)]
+    about = document.info()
+    first = next((lines for lines in ordered if lines), [])
     return replace(
-        _with_metadata(document.info()),
-        reason=_losses(document.page_count, failed, cut=made.truncated),
+        _with_metadata(about),
+        title=title_of(about.title, first, usual_size(ordered)),
+        reason=" ".join(said) or None,
         text=made.text,
         headings=made.headings,
         pages=made.pages,
-        truncated=made.truncated or failed > 0 or document.page_count > MAX_PAGES,
+        truncated=losses.is_cut(),
     )
+
+
+def _pages(document: PdfDocument, total: int) -> tuple[list[PdfPage], Losses]:
+    """Return the pages as far as they can be read within the limits, and what is lost; lost pages are empty.
+
+    Raises `Unreadable` where nothing is left.
+    """
+    began = process_time()
+    pages: list[PdfPage] = []
+    failed, refused, late = 0, 0, 0
+    refusal: Unreadable | None = None
+    for number in range(total):
+        if process_time() - began > MAX_CPU_S:
+            late = total - number
+            break
+        try:
+            page = document.page(number)
+        except Unreadable as error:
+            refused, refusal = refused + 1, error
+            page = PdfPage()
+        failed += page is None
+        pages.append(page or PdfPage())
+    if refusal is not None and not any(page.lines for page in pages):
+        raise refusal
+    pages += [PdfPage()] * late
+    return pages, Losses(document.page_count, failed, refused, late, document.page_count - total)
 
 
 def _with_metadata(about: PdfInfo) -> Reading:
@@ -80,27 +112,11 @@ def _with_metadata(about: PdfInfo) -> Reading:
         status="ok",
         mime=PDF,
         reader="pdf",
-        title=_title(about),
         author=squeeze(about.author)[:500] or None,
         published_at=iso_date(about.created),
         modified_at=iso_date(about.modified),
         language=language if _LANGUAGE.match(language) else None,
     )
-
-
-def _title(about: PdfInfo) -> str | None:
-    """Return the title, unless a program made it up."""
-    title = _PROGRAM_TITLE.sub("", squeeze(about.title))
-    return None if _NO_TITLE.match(title) else title[:500] or None
-
-
-def _losses(pages: int, failed: int, *, cut: bool) -> str | None:
-    """Say what of the document is missing."""
-    if failed:
-        return f"{failed} of {pages} pages could not be read."
-    if pages > MAX_PAGES:
-        return f"Only the first {MAX_PAGES} of {pages} pages were read."
-    return "The text was cut at the limit." if cut else None
 
 
 def _without_text(document: PdfDocument, failed: int) -> Unreadable:

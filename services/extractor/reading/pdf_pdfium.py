@@ -3,18 +3,21 @@
 import ctypes
 import re
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
 from math import hypot, pi
 from typing import Any
 
 import pypdfium2
 from pypdfium2 import raw
 
-from services.extractor.reading.blocks import squeeze
-from services.extractor.reading.layout import Line
-from services.extractor.reading.pdf_port import PdfInfo, PdfPage, is_for_certificates, stacked, unpacks_too_far
+from services.extractor.reading.painted import Picture, once
+from services.extractor.reading.pdf_effort import MAX_CONTENT, Effort, FileForms, unpacks_too_far
+from services.extractor.reading.pdf_pdfium_paint import Paint, address_of_character, paint_of, picture_of
+from services.extractor.reading.pdf_port import PdfInfo, PdfPage, is_for_certificates
 from services.extractor.reading.result import Unreadable
+from services.extractor.reading.runs import Row, Run, lines_of
 
 _FAILURES = (pypdfium2.PdfiumError, ValueError, LookupError, TypeError, AttributeError, OSError)
 _pdfium: Any = raw  # the library is not typed
@@ -33,6 +36,10 @@ def open_pdf(data: bytes) -> "Pdfium":
     """Open a PDF; raise `Unreadable` for one that is locked, a bomb, or cannot be opened."""
     if unpacks_too_far(_content_streams(data)):
         raise Unreadable("too_large", "The content of a page unpacks to more than 64 MB.")
+    forms = FileForms(data)
+    effort = Effort(forms)
+    if any(effort.of(number) > MAX_CONTENT for number in forms.numbers()):
+        raise Unreadable("too_large", "A form of the PDF draws others so often that it comes to more than 64 MB.")
     try:
         document = _document(data)
     except pypdfium2.PdfiumError as error:
@@ -69,7 +76,7 @@ class Pdfium:
             page = self._document[number]
             text = page.get_textpage()
             try:
-                return PdfPage(tuple(_lines(_View(page), text.raw)), float(page.get_height()))
+                return _read(page, text.raw)
             finally:
                 text.close()
                 page.close()
@@ -137,7 +144,7 @@ class _View:
 
 @dataclass(frozen=True, slots=True)
 class _Character:
-    """A character as it is shown: its box, where it stands on its base line, and whether it opens a word."""
+    """A character as it is shown: its box, the height and the place on the base line of its origin, its number."""
 
     text: str
     x0: float
@@ -145,6 +152,7 @@ class _Character:
     x1: float
     y1: float
     base: float
+    along: float
     index: int
 
 
@@ -156,17 +164,88 @@ class _Piece:
     size: float = 0.0
 
 
-def _lines(view: _View, text: Any) -> list[Line]:
-    """Return the lines of a page; those set upright or upside down come last, in their own order."""
-    level: list[Line] = []
-    turned: list[Line] = []
-    for piece in _pieces(view, text):
-        line = _line(piece, text)
-        if line is not None:
-            angle = _pdfium.FPDFText_GetCharAngle(text, piece.characters[0].index) - view.turn * pi / 180
-            is_level = abs((angle + pi) % (2 * pi) - pi) < _LEVEL
-            (level if is_level else turned).append(line)
-    return [*level, *stacked(turned, level)]
+def _read(page: Any, text: Any) -> PdfPage:
+    """Read a page: its text once, without what it does not show."""
+    view = _View(page)
+    width, height = float(page.get_width()), float(page.get_height())
+    paint = paint_of(page, view.point, width * height)
+    is_seen = None if paint.is_plain() else _Seen(page, text, paint)
+    return PdfPage(tuple(once(lines_of(_rows(view, text, is_seen), width, height))), height, paint.pictures)
+
+
+class _Seen:
+    """Tells of characters whether the page shows them; doubtful ones are looked for on a picture of the page."""
+
+    def __init__(self, page: Any, text: Any, paint: Paint) -> None:
+        self._page, self._text, self._paint = page, text, paint
+        self._picture: Picture | None = None
+
+    def is_painted(self, characters: Sequence["_Character"]) -> bool:
+        """Tell it of characters of one object."""
+        address = next((found for c in characters if (found := self.address(c))), 0)
+        if address in self._paint.hidden:
+            return False
+        if address not in self._paint.doubtful:
+            return True
+        self._picture = self._picture or picture_of(self._page)
+        boxes = ((c.x0, c.y0, c.x1, c.y1) for c in characters if not c.text.isspace())
+        x0, y0, x1, y1 = zip(*boxes, strict=True)
+        return self._picture.shows((min(x0), min(y0), max(x1), max(y1)))
+
+    def address(self, character: "_Character") -> int:
+        """Return what tells the object of a character from others."""
+        return address_of_character(self._text, character.index)
+
+
+def _rows(view: _View, text: Any, seen: _Seen | None) -> list[Row]:
+    """Return the rows of a page."""
+    rows = ((piece, Row(tuple(_runs(piece, text, seen)), _turn(view, piece, text))) for piece in _pieces(view, text))
+    return [_standing(row, piece) if (row.turn or 0) % 2 else row for piece, row in rows if row.runs]
+
+
+def _turn(view: _View, piece: _Piece, text: Any) -> int | None:
+    """Return by how many quarters a piece is turned clockwise; None where it is set aslant."""
+    angle = _pdfium.FPDFText_GetCharAngle(text, piece.characters[0].index) + view.turn * pi / 180
+    quarters = round(angle / (pi / 2))
+    return quarters % 4 if abs(angle - quarters * pi / 2) < _LEVEL else None
+
+
+def _standing(row: Row, piece: _Piece) -> Row:
+    """Return a row that goes up or down the page, with the places of its base lines from left to right."""
+    usual = Counter(round(character.along, 1) for character in piece.characters).most_common(1)[0][0]
+    return replace(row, runs=tuple(run._replace(base=usual) for run in row.runs))
+
+
+def _runs(piece: _Piece, text: Any, seen: _Seen | None) -> Iterator[Run]:
+    """Yield the runs of a piece: another one begins where letters stand higher or lower, or are painted otherwise."""
+    for _, group in groupby(_with_spaces(piece.characters, seen), key=lambda pair: pair[1]):
+        characters = [character for character, _ in group]
+        shown = [character for character in characters if not character.text.isspace()]
+        if not shown:
+            continue
+        size, is_bold = _type(characters, text)
+        yield Run(
+            "".join(character.text for character in characters),
+            min(character.x0 for character in shown),
+            min(character.y0 for character in shown),
+            max(character.x1 for character in shown),
+            max(character.y1 for character in shown),
+            Counter(round(character.base, 1) for character in shown).most_common(1)[0][0],
+            size,
+            bold=is_bold,
+            painted=seen is None or seen.is_painted(shown),
+        )
+
+
+def _with_spaces(characters: list[_Character], seen: _Seen | None) -> Iterator[tuple[_Character, tuple[float, int]]]:
+    """Yield characters with their base line to a point and their object; a space has those of the letter before it."""
+    base, address = characters[0].base, 0
+    for character in characters:
+        if not character.text.isspace():
+            if abs(character.base - base) > 0.5:
+                base = character.base
+            address = (seen.address(character) or address) if seen else 0
+        yield character, (base, address)
 
 
 def _pieces(view: _View, text: Any) -> Iterator[_Piece]:
@@ -209,7 +288,7 @@ def _characters(view: _View, text: Any) -> Iterator[_Character]:
     for index in range(_pdfium.FPDFText_CountChars(text)):
         code = _pdfium.FPDFText_GetUnicode(text, index)
         if code in (0x0A, 0x0D):
-            yield _Character("\n", 0, 0, 0, 0, 0, index)
+            yield _Character("\n", 0, 0, 0, 0, 0, 0, index)
             continue
         letter = "-" if code in _HYPHENS else chr(code) if 0 < code < 0x110000 else "\ufffd"
         if not _pdfium.FPDFText_GetLooseCharBox(text, index, box):
@@ -219,28 +298,8 @@ def _characters(view: _View, text: Any) -> Iterator[_Character]:
             continue
         ax, ay = view.point(box.left, box.bottom)
         bx, by = view.point(box.right, box.top)
-        base = view.point(x.value, y.value)[1]
-        yield _Character(letter, min(ax, bx), min(ay, by), max(ax, bx), max(ay, by), base, index)
-
-
-def _line(piece: _Piece, text: Any) -> Line | None:
-    """Return a piece as a line: its words, its box, and the size that most of its letters have."""
-    words = squeeze("".join(character.text for character in piece.characters))
-    shown = [character for character in piece.characters if not character.text.isspace()]
-    size, is_bold = _type(piece.characters, text)
-    if not words or size < 1:
-        return None
-    bases = Counter(round(character.base, 1) for character in shown)
-    return Line(
-        words,
-        min(character.x0 for character in shown),
-        min(character.y0 for character in shown),
-        max(character.x1 for character in shown),
-        max(character.y1 for character in shown),
-        bases.most_common(1)[0][0],
-        size,
-        is_bold,
-    )
+        along, base = view.point(x.value, y.value)
+        yield _Character(letter, min(ax, bx), min(ay, by), max(ax, bx), max(ay, by), base, along, index)
 
 
 def _type(characters: list[_Character], text: Any) -> tuple[float, bool]:

@@ -1,27 +1,23 @@
 """What is needed of a library that opens PDFs: the lines of each page, and what the file says about itself."""
 
 import re
-import zlib
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
-from itertools import count
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol
 
 from services.extractor.reading.layout import Line
 
-MAX_CONTENT = 64 * 1024 * 1024
-"""Bytes that the drawing instructions of one page may unpack to."""
-
-_DEFLATE_RATIO = 1_032  # the most that zlib can pack
-_PIECE = 1 << 20
-
 
 @dataclass(frozen=True, slots=True)
 class PdfPage:
-    """The lines of one page in any order (`layout.Line`), and its height in points."""
+    """The lines of one page in any order (`layout.Line`), its height in points, and what is told of it besides.
+
+    `pictures` is the share of the page that pictures cover, looked up only where the page has little painted text.
+    """
 
     lines: tuple[Line, ...] = ()
     height: float = 0.0
+    pictures: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +37,7 @@ class PdfDocument(Protocol):
     page_count: int
 
     def page(self, number: int) -> PdfPage | None:
-        """Read one page, counted from 0; None where that fails. Raises `Unreadable` for a bomb."""
+        """Read one page, counted from 0; None where that fails. Raises `Unreadable` where it is too much work."""
         ...
 
     def is_damaged(self) -> bool:
@@ -63,32 +59,6 @@ class PdfDocument(Protocol):
 
 OpenPdf = Callable[[bytes], PdfDocument]
 """Opens a PDF; raises `Unreadable` for one that is locked or cannot be opened."""
-
-
-def unpacks_too_far(streams: Iterable[bytes]) -> bool:
-    """Tell whether packed streams together are a bomb; only those that could be one are unpacked, in pieces."""
-    total = 0
-    for packed in streams:
-        if len(packed) * _DEFLATE_RATIO <= MAX_CONTENT:
-            continue
-        unpacker = zlib.decompressobj()
-        raw = packed
-        try:
-            while raw and total <= MAX_CONTENT:
-                total += len(unpacker.decompress(raw, _PIECE))
-                raw = unpacker.unconsumed_tail
-        except zlib.error:
-            continue  # packed in another way, or not at all
-    return total > MAX_CONTENT
-
-
-def stacked(turned: Iterable[Line], level: Iterable[Line]) -> list[Line]:
-    """Place turned lines one below the other under the rest, so that they keep their order and disturb no column."""
-    top = max((line.y1 for line in level), default=0.0) + 100
-    return [
-        replace(line, x0=0.0, x1=500.0, y0=place, y1=place + 12, base=place + 10, size=12.0)
-        for place, line in zip(count(top, 30), turned, strict=False)
-    ]
 
 
 def is_for_certificates(data: bytes) -> bool:
