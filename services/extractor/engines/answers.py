@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from operator import itemgetter
 
 from services.extractor.engines.reading import Window, best_windows, windows_of
-from services.extractor.engines.spans import ExtractRequest
+from services.extractor.engines.spans import ExtractRequest, looked_at
 from shared.domain.certainty import (
     READER,
     WORDS,
@@ -45,7 +45,8 @@ def find(request: ExtractRequest, question: str, reader: Reader | None) -> tuple
 
     Without a reader, and where it cannot read the question or cannot be loaded, words alone decide.
     """
-    windows = windows_of(request.segments, request.headings, request.title, request.max_chars)
+    near = looked_at(request)
+    windows = [w for w in windows_of(request.segments, request.headings, request.title) if w.first in near]
     chosen = best_windows(request.text, windows, question, request.stats)
     known = sought(question, request.stats)
     if reader is not None and reads(question):

@@ -37,14 +37,12 @@ class Window:
     score: float = 0.0
 
 
-def windows_of(
-    segments: Sequence[tuple[int, int]], headings: Sequence[Heading], title: str, max_chars: int
-) -> list[Window]:
+def windows_of(segments: Sequence[tuple[int, int]], headings: Sequence[Heading], title: str) -> list[Window]:
     """Cut a text, given by its segments, into overlapping windows; headings stand above windows, not in them."""
     heads = {(h.start, h.end) for h in headings}
     found: list[Window] = []
     place = 0
-    while place < len(segments) and segments[place][0] < max_chars:
+    while place < len(segments):
         if segments[place] in heads:
             place += 1
             continue

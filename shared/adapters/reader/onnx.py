@@ -12,7 +12,7 @@ import numpy as np
 from shared.ports.reader import Pair, ReaderUnavailable, Reading
 
 FOLDER = Path(__file__).parent / "weights"
-MODEL_SHA256 = "867499d73435b7818c4f2210c3558adc4d7ca54a92cdd3f854ff987467dbdbe3"
+MODEL_SHA256 = "ddf22facf2dd2cebb56764c1b5080d26d96879bd068190ae1639761e74bccb74"
 TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
 
 LONGEST = 256
