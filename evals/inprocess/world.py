@@ -171,6 +171,10 @@ class World:
         """Return the fetch log."""
         return tuple(self.log)
 
+    def cut_prompts(self, run_id: RunId) -> dict[str, int]:
+        """Return none: no server cuts a prompt here."""
+        return {}
+
     def queries(self, run_id: RunId) -> tuple[str, ...]:
         """Return every query."""
         return tuple(s.subject for s in self.steps.values() if s.kind is StepKind.SEARCH)
