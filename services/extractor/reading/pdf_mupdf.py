@@ -211,9 +211,9 @@ def _picture(page: Any) -> Picture:
 def _pictures(page: Any, log: list[tuple[str, tuple[float, float, float, float]]]) -> float:
     """Return the share of a page that pictures cover."""
     boxes = [_rect(box) & page.rect for kind, box in log or page.get_bboxlog() if kind in _PICTURES]
-    return min(
-        1.0, sum(abs(box.width * box.height) for box in boxes) / max(1.0, abs(page.rect.width * page.rect.height))
-    )
+    filled = sum(abs(float(box.width * box.height)) for box in boxes)
+    area = abs(float(page.rect.width * page.rect.height))
+    return min(1.0, filled / max(1.0, area))
 
 
 def _rows(content: dict[str, Any]) -> list[Row]:
