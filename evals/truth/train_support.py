@@ -18,7 +18,7 @@ from evals.truth.measures import auroc, balanced, rate
 from evals.truth.sets import ROOT, SETS, Pair, need, pairs, save, table
 from services.synthesizer.gate.alignment import assess
 
-VERSION = "3"
+VERSION = "4"
 FOLDS = 10
 REPORT_LIKE = ("attribution", "wice_short", "wice_full")
 """Sets of statements as reports make them; 0.5 is put where they are balanced best."""

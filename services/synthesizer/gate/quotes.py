@@ -21,7 +21,9 @@ def misquoted(statement: str, spans: Iterable[str]) -> tuple[str, ...]:
     quotations = quotations_in(statement)
     if not quotations:
         return ()
-    texts = [_plain(span) for span in spans]
+    texts, whole = [_plain(span) for span in spans], _plain(statement)
+    if any(whole in text for text in texts):  # marks that a sentence opens or closes for its neighbours
+        return ()
     return tuple(q for q in dict.fromkeys(quotations) if not any(_holds(text, q) for text in texts))
 
 
