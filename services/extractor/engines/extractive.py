@@ -1,8 +1,8 @@
 """Extraction without a model: segments ranked by how much of a question they answer, the best kept by reference.
 
 A segment's relevance is the share of the question's term weight that it holds with its surroundings (title, heading,
-the segment before it). A segment that lacks the thing asked for is no answer, nor is one without a figure where one is
-asked for, nor one that tells its reader what to do.
+the segment before it; what "it" stands for counts as its own). A segment that lacks the thing asked for is no answer,
+nor is one without a figure where one is asked for, nor one that tells its reader what to do.
 """
 
 from collections.abc import Iterable
@@ -14,6 +14,7 @@ from shared.domain.answering import answering, can_answer
 from shared.domain.evidence import RELEVANCE_BAR_BP, gives_orders
 from shared.domain.maps import nearest_heading
 from shared.domain.numbers import Quantity, quantities
+from shared.domain.pronouns import points_back
 from shared.domain.questions import AnswerKind, Asked, asked
 from shared.domain.rank import CorpusStats
 from shared.domain.segments import ROW_SEPARATOR
@@ -132,7 +133,7 @@ def _segments(request: ExtractRequest) -> tuple[_Segment, ...]:
         if read > request.max_chars:
             break
         text = request.text[start:end]
-        own = frozenset(content_terms(text))
+        own = frozenset(content_terms(text)) | (before if points_back(text) else frozenset())
         heading = nearest_heading(request.headings, start)
         above = frozenset(content_terms(heading.text)) if heading else frozenset()
         if len(own) >= SHORTEST_SEGMENT_TERMS and (start, end) not in heads and _is_sentence(text):
