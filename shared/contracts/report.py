@@ -123,6 +123,8 @@ class Report(Stored):
     status: Literal["completed", "budget_exhausted"]
     engine: str
     short_answer: Statement | None
+    answer_lead: tuple[Statement, ...] = ()
+    """Sentences of other sources that the short answer follows from, in the order in which they are read before it."""
     executive_summary: tuple[Statement, ...]
     sections: tuple[Section, ...]
     contradictions: tuple[ContradictionRow, ...]

@@ -26,9 +26,14 @@ def points_back(sentence: str) -> bool:
     return _POINTS.match(sentence) is not None
 
 
+def names_its_text(sentence: str) -> bool:
+    """Tell whether a sentence speaks of "the proposal", "this report" or the like: of what its own text is."""
+    return _DEFINITE.search(sentence) is not None
+
+
 def leans_on_its_text(sentence: str) -> bool:
     """Tell whether a sentence says of a thing that only its own text names ("it", "this", "the proposal").
 
     Beside a sentence of another text such words would mean something else.
     """
-    return _LEANS.match(sentence) is not None or _DEFINITE.search(sentence) is not None
+    return _LEANS.match(sentence) is not None or names_its_text(sentence)

@@ -62,8 +62,8 @@ export class ReportView {
   }
 
   #answer() {
-    const { short_answer: answer } = this.report;
-    return make("section", { "aria-label": "Short answer", class: "card answer" }, answer === null ? make("p", { lang: "en" }, "Nothing was found that passed the check.") : make("p", {}, this.#statement(answer)));
+    const { short_answer: answer, answer_lead: lead = [] } = this.report;
+    return make("section", { "aria-label": "Short answer", class: "card answer" }, answer === null ? make("p", { lang: "en" }, "Nothing was found that passed the check.") : make("p", {}, this.#statements([...lead, answer])));
   }
 
   #summary() {
