@@ -9,9 +9,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from math import fsum
 
+from services.extractor.engines.lists import end_of_list, is_item, leads
 from services.extractor.engines.spans import ExtractRequest, Picked
 from shared.domain.answering import answering, can_answer
 from shared.domain.evidence import RELEVANCE_BAR_BP, gives_orders
+from shared.domain.fields import field_of
 from shared.domain.maps import nearest_heading
 from shared.domain.numbers import Quantity, quantities
 from shared.domain.pronouns import points_back
@@ -32,6 +34,9 @@ EVERY_TERM = 2.0
 
 SHORTEST_SEGMENT_TERMS = 4
 """A segment of fewer content terms is a heading or a fragment: it says nothing by itself."""
+
+SHORTEST_FIELD_TERMS = 2
+"""A line such as "Author: Orla Vask" says something with less."""
 
 CONTEXT_BAR = 0.25
 """Share of the weight of the question, or of the query that led here, from which a segment is kept as context."""
@@ -56,6 +61,8 @@ class _Segment:
     text: str
     own: frozenset[str]
     around: frozenset[str]
+    end: int
+    """The number of the segment after it, or after the list that it leads to."""
 
 
 class ExtractiveExtraction:
@@ -125,7 +132,7 @@ def _bearing(segment: _Segment, question: Asked, query: frozenset[str], stats: C
 def _segments(request: ExtractRequest) -> tuple[_Segment, ...]:
     title = frozenset(content_terms(request.title))
     found: list[_Segment] = []
-    before: frozenset[str] = frozenset()
+    before = lead = frozenset[str]()
     heads = {(h.start, h.end) for h in request.headings}
     read = 0
     for number, (start, end) in enumerate(request.segments):
@@ -136,8 +143,11 @@ def _segments(request: ExtractRequest) -> tuple[_Segment, ...]:
         own = frozenset(content_terms(text)) | (before if points_back(text) else frozenset())
         heading = nearest_heading(request.headings, start)
         above = frozenset(content_terms(heading.text)) if heading else frozenset()
-        if len(own) >= SHORTEST_SEGMENT_TERMS and (start, end) not in heads and _is_sentence(text):
-            found.append(_Segment(number, text, own, title | above | before))
+        least = SHORTEST_FIELD_TERMS if field_of(text) else SHORTEST_SEGMENT_TERMS
+        if len(own) >= least and (start, end) not in heads and _is_sentence(text):
+            around = title | above | before | (lead if is_item(text) else frozenset())
+            found.append(_Segment(number, text, own, around, end_of_list(request.text, request.segments, number)))
+        lead = own if leads(text) else lead if is_item(text) else frozenset()
         before = own
     return tuple(found)
 
@@ -145,7 +155,7 @@ def _segments(request: ExtractRequest) -> tuple[_Segment, ...]:
 def _is_sentence(text: str) -> bool:
     """Tell whether a segment states something by itself: a sentence, an item or a row; no title, question or order."""
     states = text.rstrip("\"'”’)]»」』").endswith(_STOPS) or ROW_SEPARATOR in text or text.startswith("- ")
-    return states and not gives_orders(text)
+    return (states or field_of(text) is not None) and not gives_orders(text)
 
 
 def _relevance(segment: _Segment, question: Asked, stats: CorpusStats) -> float:
@@ -180,7 +190,7 @@ def _picked(question_id: str, question: Asked, segment: _Segment, relevance: flo
     return Picked(
         question_id=question_id,
         segment_start=segment.number,
-        segment_end=segment.number + 1,
+        segment_end=segment.end,
         relevance=relevance,
         number=float(value.value) if value is not None and value.kind != "date" else None,
         unit=value.unit if value is not None and value.kind != "date" else None,
