@@ -143,13 +143,17 @@ def _segments(request: ExtractRequest) -> tuple[_Segment, ...]:
         own = frozenset(content_terms(text)) | (before if points_back(text) else frozenset())
         heading = nearest_heading(request.headings, start)
         above = frozenset(content_terms(heading.text)) if heading else frozenset()
-        least = SHORTEST_FIELD_TERMS if field_of(text) else SHORTEST_SEGMENT_TERMS
-        if len(own) >= least and (start, end) not in heads and _is_sentence(text):
+        if (start, end) not in heads and _says_something(text, own):
             around = title | above | before | (lead if is_item(text) else frozenset())
             found.append(_Segment(number, text, own, around, end_of_list(request.text, request.segments, number)))
         lead = own if leads(text) else lead if is_item(text) else frozenset()
         before = own
     return tuple(found)
+
+
+def _says_something(text: str, own: frozenset[str]) -> bool:
+    least = SHORTEST_FIELD_TERMS if field_of(text) else SHORTEST_SEGMENT_TERMS
+    return len(own) >= least and _is_sentence(text)
 
 
 def _is_sentence(text: str) -> bool:
