@@ -217,6 +217,7 @@ def _require_one_of(place: str, field: str, value: object, known: Sequence[objec
 
 
 def _statements(report: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    yield from report.get("answer_lead") or ()
     if report.get("short_answer"):
         yield report["short_answer"]
     yield from report.get("executive_summary") or ()

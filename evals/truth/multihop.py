@@ -120,9 +120,14 @@ class Sentences:
         return cut_to((text for text, _ in self._ranking.best(content_terms(question), 60)), WORDS)
 
 
+def answer_of(report: Report) -> tuple[Statement, ...]:
+    """Return the short answer after the sentences of other sources that lead to it."""
+    return (*report.answer_lead, report.short_answer) if report.short_answer else ()
+
+
 def reading_order(report: Report) -> Iterator[Statement]:
     """Yield the statements of a report as it is read: answer, summary, sections."""
-    yield from [report.short_answer] if report.short_answer else []
+    yield from answer_of(report)
     yield from report.executive_summary
     for section in report.sections:
         for block in section.blocks:
@@ -156,7 +161,7 @@ def grade(case: Case, world: World, baseline: str, holding: Collection[str]) -> 
         case=case,
         baseline=holds(baseline, case.answers),
         report=holds(text, case.answers),
-        short=report.short_answer is not None and holds(report.short_answer.text, case.answers),
+        short=holds(" ".join(s.text for s in answer_of(report)), case.answers),
         read=case.gold <= read,
         cited=case.gold <= {names[s] for s in sources},
         stage=stage_of(world, holding, text, lambda told: holds(told, case.answers)),

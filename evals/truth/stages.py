@@ -24,10 +24,11 @@ def stage_of(world: World, holding: Collection[str], report: str, holds: Callabl
     ``holding`` are the addresses of the gold documents with the answer, ``report`` is the report as it is cut, and
     ``holds`` tells whether a text has the answer in it.
     """
-    answer = world.reports[-1].short_answer
+    last = world.reports[-1]
+    answer = (*last.answer_lead, last.short_answer) if last.short_answer is not None else ()
     found = {s.url: s.snapshot_sha256 is not None for s in world.sources_.values()}
     passed = (
-        (answer is not None and holds(answer.text), Stage.IN_SHORT_ANSWER),
+        (holds(" ".join(s.text for s in answer)), Stage.IN_SHORT_ANSWER),
         (holds(report), Stage.IN_REPORT),
         (any(holds(e.excerpt) for e in world.evidence_.values()), Stage.NOT_CHOSEN),
         (any(found.get(url) for url in holding), Stage.NOT_KEPT),

@@ -1,5 +1,6 @@
 """From bytes to a snapshot in one call, so that all of it runs in a limited subprocess."""
 
+from services.extractor.reading.headers import completed
 from services.extractor.reading.read import read
 from services.extractor.reading.result import DEFAULT_PDF_BACKEND, PdfBackend, Reading, reader_version
 from services.extractor.rules import parse_of, snapshot_of
@@ -17,6 +18,8 @@ def parse_bytes(
     """Read a file, or a page with its header and final address; there is a snapshot exactly when there is text."""
     hint = name if url is None else None
     reading = read(data, name=hint, content_type=content_type, url=url, pdf_backend=pdf_backend)
+    if url is None:
+        reading = completed(reading, name)
     snapshot = snapshot_of(reading) if reading.status == "ok" else None
     return parse_of(reading, sha256_hex(data), snapshot, reader_version(pdf_backend)), snapshot
 

@@ -26,7 +26,7 @@ def candidate(run_id: str, hit: DocumentHit) -> Source:
         canonical_url=url,
         title=hit.title or hit.name,
         document_id=hit.document_id,
-        source_class="primary",
+        source_class="own",
     )
 
 

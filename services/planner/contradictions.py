@@ -3,14 +3,19 @@
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 
+from services.planner.belonging import belonging
 from services.planner.explaining import explanation
 from services.planner.polarity import asks_what_holds_now, asks_yes_or_no, by_polarity, by_time
+from services.planner.scopes import apart, scope_of, years_in
 from shared.contracts.evidence import Contradiction, Evidence, Source, Value
 from shared.contracts.plan import Plan, Question
 from shared.domain.conversion import converted
 from shared.domain.questions import AnswerKind, asked
 
 ROUNDING = Decimal("0.005")
+LEAST_DIGITS = 2
+"""Digits that a rounded figure has to show: 12 may be 11.7, but 4 is not 3.6."""
+
 MOST_APART = 100
 """How many times a figure in another unit may be as large as the others and still contradict them."""
 
@@ -78,10 +83,29 @@ def _sides(
     answers = [e for e in told if e.stance == "supports" and e.relevance_bp >= ANSWER_BP]
     changing = [e for e in told if e.relevance_bp >= NOW_BP] if asks_what_holds_now(question.text) else []
     if asked(question.text).answer in (AnswerKind.QUANTITY, AnswerKind.DATE):
-        return _values(changing or answers, sources)
+        own = belonging(question, changing or told, sources)
+        return _that_meet(question, _values(_of_the_years_asked(question, own), sources))
     if asks_yes_or_no(question.text):
-        return by_polarity(tuple(_voices(answers, sources)))
-    return by_time(question.text, tuple(_voices(changing, sources)), sources)
+        return by_polarity(question.text, _speakers(answers, sources))
+    return by_time(question.text, _speakers(changing, sources), sources)
+
+
+def _of_the_years_asked(question: Question, items: Sequence[Evidence]) -> tuple[Evidence, ...]:
+    """Leave out evidence that names other years than the question does, where that names any."""
+    wanted = years_in(question.text)
+    named = ((item, scope_of(item, question.text).years) for item in items)
+    return tuple(item for item, years in named if not wanted or not years or wanted & years)
+
+
+def _that_meet(question: Question, sides: Mapping[str, tuple[Evidence, ...]]) -> dict[str, tuple[Evidence, ...]]:
+    """Leave out sides that name a year, a place or a rate that no other side can be of."""
+    scopes = {value: [scope_of(e, question.text) for e in items] for value, items in sides.items()}
+
+    def meets(value: str) -> bool:
+        others = [s for other, found in scopes.items() if other != value for s in found]
+        return any(not apart(one, other) for one in scopes[value] for other in others)
+
+    return {value: items for value, items in sides.items() if meets(value)}
 
 
 def _values(answers: Sequence[Evidence], sources: Mapping[str, Source]) -> dict[str, tuple[Evidence, ...]]:
@@ -104,9 +128,30 @@ def _by_value(answers: Sequence[Evidence], sources: Mapping[str, Source]) -> dic
     for item in _voices([e for e in answers if e.value is not None and not _lacks_year(e.value)], sources):
         if item.value is not None:
             value = spell_value(item.value)
-            same = next((v for v in sides if item.value.date and (v.startswith(value) or value.startswith(v))), value)
+            same = next((v for v, told in sides.items() if _says_the_same(item.value, told[0].value)), value)
             sides.setdefault(same, []).append(item)
     return sides
+
+
+def _says_the_same(one: Value, other: Value | None) -> bool:
+    """Tell whether two values are one that was written with different precision: 1.2 million and 1,184,000."""
+    if other is None:
+        return False
+    if one.date is not None or other.date is not None:
+        dates = (one.date or "", other.date or "")
+        return all(dates) and (dates[0].startswith(dates[1]) or dates[1].startswith(dates[0]))
+    if one.number is None or other.number is None or one.unit != other.unit:
+        return False
+    return _rounds_to(one.number, other.number) or _rounds_to(other.number, one.number)
+
+
+def _rounds_to(fine: float, coarse: float) -> bool:
+    """Tell whether a figure, rounded to the digits that another one shows, is that one; a single digit shows none."""
+    shown = Decimal(repr(coarse)).normalize()
+    digits = shown.as_tuple()
+    if len(digits.digits) < LEAST_DIGITS or not isinstance(digits.exponent, int):
+        return fine == coarse
+    return abs(Decimal(repr(fine)) - shown) * 2 <= Decimal(1).scaleb(digits.exponent)
 
 
 def _join(own: dict[str, list[Evidence]], value: str, items: list[Evidence], unit: str | None) -> None:
@@ -154,12 +199,22 @@ def _stances(items: Sequence[Evidence], sources: Mapping[str, Source]) -> dict[s
     return {stance: tuple(side) for stance, side in sides.items()}
 
 
+def _speakers(items: Sequence[Evidence], sources: Mapping[str, Source]) -> tuple[tuple[str, Evidence], ...]:
+    """Return evidence with the voice that it speaks for, the most relevant first: a voice may speak more than once."""
+    ordered = sorted(items, key=lambda e: (-e.relevance_bp, _published(e, sources), e.sha256))
+    return tuple((_voice(e, sources), e) for e in ordered)
+
+
+def _voice(item: Evidence, sources: Mapping[str, Source]) -> str:
+    source = sources.get(item.source_id)
+    return (source.independence_cluster if source else None) or item.source_id
+
+
 def _voices(items: Sequence[Evidence], sources: Mapping[str, Source]) -> Iterator[Evidence]:
     """Yield the most relevant span of each source cluster: it speaks once."""
     spoken: set[str] = set()
     for item in sorted(items, key=lambda e: (-e.relevance_bp, _published(e, sources), e.sha256)):
-        source = sources.get(item.source_id)
-        cluster = (source.independence_cluster if source else None) or item.source_id
+        cluster = _voice(item, sources)
         if cluster not in spoken:
             spoken.add(cluster)
             yield item

@@ -8,7 +8,7 @@ from shared.domain.maps import PartKind
 
 SourceStatus = Literal["candidate", "fetched", "blocked", "failed", "unsupported", "duplicate"]
 SourceClass = Literal[
-    "primary", "official", "academic", "reputable_secondary", "aggregator", "user_generated", "unknown"
+    "own", "primary", "official", "academic", "reputable_secondary", "aggregator", "user_generated", "unknown"
 ]
 Stance = Literal["supports", "contradicts", "context"]
 

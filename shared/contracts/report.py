@@ -130,6 +130,8 @@ class Report(Stored):
     short_answer: Statement | None
     nearest: tuple[Statement, ...] = ()
     """Where there is no short answer: what comes closest, and does not answer."""
+    answer_lead: tuple[Statement, ...] = ()
+    """Sentences of other sources that the short answer follows from, in the order in which they are read before it."""
     executive_summary: tuple[Statement, ...]
     sections: tuple[Section, ...]
     contradictions: tuple[ContradictionRow, ...]

@@ -38,6 +38,14 @@ def _by_unit() -> dict[str, tuple[str, Decimal]]:
 _UNITS = _by_unit()
 
 
+def dimension_of(unit: str) -> str | None:
+    """Return the dimension of a unit; None where it is not known here."""
+    if unit in ("°C", "°F"):
+        return "temperature"
+    found = _UNITS.get(unit)
+    return found[0] if found is not None else None
+
+
 def converted(value: Decimal, unit: str, to: str) -> Decimal | None:
     """Return the value in another unit; None where the units are not of one dimension or not known here."""
     if unit == to:

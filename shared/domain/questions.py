@@ -59,7 +59,7 @@ _QUANTITY = re.compile(
     r"^(?:\w+\s+){0,3}?how\s+(?:many|much|deep|long|wide|high|tall|far|old|big|large|fast|heavy|thick|hot|cold)\b"
     r"|\b(?:what|which)\b[^?]*\b(?:price|cost|fee|charge|rate|number|percentage|percent|share|amount|total|age|"
     r"depth|height|width|length|weight|speed|distance|population|area|volume|temperature|premium|budget)\b"
-    r"|^what\s+do(?:es)?\b[^?]*\b(?:pay|cost|weigh|measure|charge|earn)\b",
+    r"|^what\s+(?:do(?:es)?|did|will|would)\b[^?]*\b(?:pay|cost|weigh|measure|charge|earn)\b",
     re.I,
 )
 _DATE = re.compile(

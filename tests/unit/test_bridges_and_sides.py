@@ -92,7 +92,11 @@ def test_yes_and_no_are_two_sides() -> None:
     assert not asks_yes_or_no("Is it red or blue?")
     assert asks_what_holds_now("Where is the fair this year?")
     evidence, _ = material("Cameras reduce crime in car parks.", "Cameras did not reduce crime.")
-    assert {side: len(items) for side, items in by_polarity(evidence).items()} == {"yes": 1, "no": 1}
+    spoken = tuple((e.source_id, e) for e in evidence)
+    assert {side: len(items) for side, items in by_polarity("Do cameras reduce crime?", spoken).items()} == {
+        "yes": 1,
+        "no": 1,
+    }
 
 
 def test_a_difference_is_explained_by_what_the_sides_name() -> None:

@@ -3,8 +3,8 @@
 What answers is found by the reader or by words alone (`answers`), each with its certainty.
 
 A segment's relevance is the share of the question's term weight that it holds with its surroundings (title, heading,
-the segment before it). A segment that lacks the thing asked for is no answer, nor is one without a figure where one is
-asked for, nor one that tells its reader what to do.
+the segment before it; what "it" stands for counts as its own). A segment that lacks the thing asked for is no answer,
+nor is one without a figure where one is asked for, nor one that tells its reader what to do.
 """
 
 from collections.abc import Iterable
@@ -12,12 +12,15 @@ from dataclasses import dataclass, replace
 from math import fsum
 
 from services.extractor.engines.answers import Found, find
+from services.extractor.engines.lists import end_of_list, is_item, leads
 from services.extractor.engines.spans import ExtractRequest, Picked, looked_at
 from shared.contracts.evidence import Stance
 from shared.domain.answering import answering, can_answer
 from shared.domain.evidence import ANSWER_BAR_BP, RELEVANCE_BAR_BP, gives_orders
+from shared.domain.fields import field_of
 from shared.domain.maps import nearest_heading
 from shared.domain.numbers import Quantity, quantities
+from shared.domain.pronouns import points_back
 from shared.domain.questions import AnswerKind, Asked, asked
 from shared.domain.rank import CorpusStats
 from shared.domain.segments import ROW_SEPARATOR
@@ -36,6 +39,9 @@ EVERY_TERM = 2.0
 
 SHORTEST_SEGMENT_TERMS = 4
 """A segment of fewer content terms is a heading or a fragment: it says nothing by itself."""
+
+SHORTEST_FIELD_TERMS = 2
+"""A line such as "Author: Orla Vask" says something with less."""
 
 CONTEXT_BAR = 0.25
 """Share of the weight of the question, or of the query that led here, from which a segment is kept as context."""
@@ -66,6 +72,8 @@ class _Segment:
     text: str
     own: frozenset[str]
     around: frozenset[str]
+    end: int
+    """The number of the segment after it, or after the list that it leads to."""
 
 
 class ExtractiveExtraction:
@@ -108,11 +116,13 @@ def _with_answers(
     """Add to the spans of a question what answers it and how sure that is; a span that only answers is a new one."""
     question_id, text = question
     who, found = find(request, text, reader)
-    own = {(p.segment_start, p.segment_end): replace(p, read_by=who) for p in picked if p.question_id == question_id}
+    own = {p.segment_start: replace(p, read_by=who) for p in picked if p.question_id == question_id}
     for one in found[:ANSWERS_PER_QUESTION]:
         if one.certainty >= LEAST_CERTAINTY:
-            place = one.first, one.last
-            known = own.get(place) or _answering_pick(question_id, asked(text), one, request)
+            place = one.first
+            known = own.get(place)
+            if known is None or known.segment_end < one.last:
+                known = _answering_pick(question_id, asked(text), one, request)
             words = one.answer or (request.segments[one.first][0], request.segments[one.last - 1][1])
             own[place] = replace(known, answer=words, certainty=one.certainty, read_by=who)
     return [p for p in picked if p.question_id != question_id] + list(own.values())
@@ -164,7 +174,7 @@ def _bearing(segment: _Segment, question: Asked, query: frozenset[str], stats: C
 def _segments(request: ExtractRequest) -> tuple[_Segment, ...]:
     title = frozenset(content_terms(request.title))
     found: list[_Segment] = []
-    before: frozenset[str] = frozenset()
+    before = lead = frozenset[str]()
     heads = {(h.start, h.end) for h in request.headings}
     chosen = looked_at(request)
     for number, (start, end) in enumerate(request.segments):
@@ -172,19 +182,26 @@ def _segments(request: ExtractRequest) -> tuple[_Segment, ...]:
             before = frozenset()
             continue
         text = request.text[start:end]
-        own = frozenset(content_terms(text))
+        own = frozenset(content_terms(text)) | (before if points_back(text) else frozenset())
         heading = nearest_heading(request.headings, start)
         above = frozenset(content_terms(heading.text)) if heading else frozenset()
-        if len(own) >= SHORTEST_SEGMENT_TERMS and (start, end) not in heads and _is_sentence(text):
-            found.append(_Segment(number, text, own, title | above | before))
+        if (start, end) not in heads and _says_something(text, own):
+            around = title | above | before | (lead if is_item(text) else frozenset())
+            found.append(_Segment(number, text, own, around, end_of_list(request.text, request.segments, number)))
+        lead = own if leads(text) else lead if is_item(text) else frozenset()
         before = own
     return tuple(found)
+
+
+def _says_something(text: str, own: frozenset[str]) -> bool:
+    least = SHORTEST_FIELD_TERMS if field_of(text) else SHORTEST_SEGMENT_TERMS
+    return len(own) >= least and _is_sentence(text)
 
 
 def _is_sentence(text: str) -> bool:
     """Tell whether a segment states something by itself: a sentence, an item or a row; no title, question or order."""
     states = text.rstrip("\"'”’)]»」』").endswith(_STOPS) or ROW_SEPARATOR in text or text.startswith("- ")
-    return states and not gives_orders(text)
+    return (states or field_of(text) is not None) and not gives_orders(text)
 
 
 def _relevance(segment: _Segment, question: Asked, stats: CorpusStats) -> float:
@@ -216,7 +233,7 @@ def _answer_value(text: str, question: Asked) -> Quantity | None:
 
 def _picked(question_id: str, question: Asked, segment: _Segment, relevance: float) -> Picked:
     pick = _picked_text(question_id, question, segment.text, relevance)
-    return replace(pick, segment_start=segment.number, segment_end=segment.number + 1)
+    return replace(pick, segment_start=segment.number, segment_end=segment.end)
 
 
 def _picked_text(question_id: str, question: Asked, text: str, relevance: float) -> Picked:

@@ -12,6 +12,7 @@ from services.extractor.reading.hidden import prune
 from services.extractor.reading.mime import MARKDOWN
 from services.extractor.reading.result import Reading
 from services.extractor.reading.serialize import blocks_of
+from services.extractor.reading.template_tags import without_tags
 from services.extractor.reading.tree import parse
 from shared.domain.text import clean
 
@@ -25,7 +26,7 @@ def read(data: bytes, content_type: str | None) -> Reading:
     decoded = decode(data, content_type, markup=False)
     source = clean(decoded.text)
     fields, body = _front_matter(source)
-    tree, too_deep = parse(f"<html><body>{_renderer().render(body)}</body></html>")
+    tree, too_deep = parse(f"<html><body>{_renderer().render(without_tags(body))}</body></html>")
     if tree is not None:
         prune(tree)
     made = assemble((blocks_of(tree) if tree is not None else []) or plain.blocks_of(body))

@@ -14,7 +14,7 @@ from services.synthesizer.rules.writing import (
     OutlineTask,
     SectionTask,
     WritingBrief,
-    answer_draft,
+    answer_drafts,
     verbatim_drafts,
 )
 from shared.contracts.evidence import Evidence
@@ -35,7 +35,7 @@ class ExtractiveSynthesis:
     def outline(self, task: OutlineTask) -> dict[str, tuple[str, ...]]:
         """Share the evidence out by the questions of the sections, the most relevant first.
 
-        Where the first question takes two sentences, these are a short answer of their own.
+        Where the first question takes two sentences, one leads to the short answer and one is it.
         """
         room = shared_room(task.plan, task.depth)
         if task.stats is None:
@@ -65,7 +65,7 @@ class ExtractiveSynthesis:
 
     def write(self, task: SectionTask, _: WritingBrief) -> Writing:
         """Draft the sentences of the section's evidence, word for word."""
-        return Writing(answer_draft(task) if task.section_id == SUMMARY else verbatim_drafts(task))
+        return Writing(answer_drafts(task) if task.section_id == SUMMARY else verbatim_drafts(task))
 
     def instead(self, task: SectionTask, brief: WritingBrief, refused: int) -> tuple[Draft, ...]:
         """Say nothing: every sentence of the evidence was drafted."""

@@ -28,7 +28,18 @@ from shared.domain.excerpts import one_line
 ROW_BREAK = " / "
 """What stands between two rows of a table that one statement quotes."""
 
-_SPECIAL = re.compile(r"[\\`*\[\]<>#~|]|(?<![^\W_])_|_(?![^\W_])")
+_SPECIAL = re.compile(
+    r"\\(?=[!-/:-@\[-`{-~]|$)"
+    r"|`"
+    r"|(?<!\s)\*|\*(?!\s)"
+    r"|(?<=!)\[|\](?=[(\[:])"
+    r"|<(?=[A-Za-z/!?])"
+    r"|(?<=\S)~|~(?=~)"
+    r"|#(?=\s*$)"
+    r"|(?<![^\W_])_|_(?![^\W_])"
+)
+"""What Markdown reads as a mark where it stands: a star between spaces, a bracket without an address, is none."""
+
 _ENTITY = re.compile(r"&(?=#?\w{1,32};)")
 _SLASHES = re.compile(r"(:?)//")
 _DOMAIN_DOT = re.compile(
@@ -38,7 +49,8 @@ _DOMAIN_DOT = re.compile(
 )
 """The dot of what renderers take for a bare domain name: before the endings that linkify-it knows, and after www."""
 
-_BLOCK_START = re.compile(r"^(?:([-+=:])|(\d{1,9})([.)]))")
+_BLOCK_START = re.compile(r"^(?:([-+*](?=[-+*\s]|$)|[=:>|\[]|#(?=[#\s]|$)|~(?=~))|(\d{1,9})([.)])(?=\s|$))")
+_LIST_MARK = re.compile(r"^(?:[-*+•‣◦·–]\s+)+(?=\S)")
 
 
 def render_markdown(report: Report, evidence: Sequence[Evidence], sources: Sequence[Source]) -> str:
@@ -48,9 +60,12 @@ def render_markdown(report: Report, evidence: Sequence[Evidence], sources: Seque
 
 
 def escape(text: str) -> str:
-    """Return text of any origin as inert Markdown on one line; rows of a table are joined by a slash."""
+    """Return text of any origin as inert Markdown on one line; rows of a table are joined by a slash.
+
+    The mark of a list item that it begins with is left out: it stands in a list of ours, or in none.
+    """
     line = without_marks(ROW_BREAK.join(filter(None, map(one_line, text.split("\n")))))
-    line = _SPECIAL.sub(r"\\\g<0>", line)
+    line = _SPECIAL.sub(r"\\\g<0>", _LIST_MARK.sub("", line))
     line = _ENTITY.sub(r"\\&", line)
     line = _SLASHES.sub(lambda m: ("\\:" if m.group(1) else "") + r"\/\/", line)
     line = _DOMAIN_DOT.sub(r"\\.", line.replace("@", r"\@"))
@@ -89,7 +104,7 @@ def _answer(parts: Parts) -> Iterator[str]:
     answer = parts.report.short_answer
     if answer is not None:
         yield f"**{escape(answer.answer)}**" if answer.answer else ""
-        yield _sentence(answer, parts)
+        yield _sentences((*parts.report.answer_lead, answer), parts)
     elif parts.report.nearest:
         yield NEAREST
         yield _list([_sentence(statement, parts) for statement in parts.report.nearest])
@@ -131,9 +146,14 @@ def _sentences(statements: Sequence[Statement], parts: Parts) -> str:
 
 
 def _table(table: Table, parts: Parts) -> str:
-    rows = [[_sentences(cell, parts) for cell in row] for row in table.rows]
-    lines = [[escape(c) for c in table.columns], ["---"] * len(table.columns), *rows]
+    rows = [[_cell(_sentences(cell, parts)) for cell in row] for row in table.rows]
+    lines = [[_cell(escape(c)) for c in table.columns], ["---"] * len(table.columns), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _cell(text: str) -> str:
+    """Return a cell of a table, in which a bar would end it."""
+    return re.sub(r"(?<!\\)\|", r"\|", text)
 
 
 def _list(items: Sequence[str]) -> str:

@@ -21,7 +21,7 @@ from services.synthesizer.rules.chains import weighed
 from services.synthesizer.rules.citing import cited_ids, number
 from services.synthesizer.rules.confidence import confidence_of, contested_evidence
 from services.synthesizer.rules.methodology import Course, methodology
-from services.synthesizer.rules.prose import told_answer, told_summary
+from services.synthesizer.rules.prose import told_answer, told_lead, told_summary
 from services.synthesizer.rules.selection import published_after, section_questions
 from services.synthesizer.rules.shortfalls import NO_SHORTFALLS, Shortfalls
 from services.synthesizer.rules.summaries import standing
@@ -110,7 +110,8 @@ def assemble(material: Material) -> Assembled:
     emitted = tuple(_emitted(now.drafts, rows, known))
     findings = [d.statement for d in emitted if d.statement.kind == "finding"]
     summary = verification_summary(now.drafts, rows)
-    answer = told_answer(emitted) or short_answer(material.plan, findings, known)
+    told = told_answer(emitted)
+    answer = told or short_answer(material.plan, findings, known)
     report = Report(
         run_id=material.run_id,
         title=material.plan.title,
@@ -121,6 +122,7 @@ def assemble(material: Material) -> Assembled:
         engine=material.engine,
         short_answer=answer,
         nearest=() if answer else nearest(first_required(material.plan), findings, known),
+        answer_lead=told_lead(emitted) if told else (),
         executive_summary=told_summary(emitted) or executive_summary(material.plan, findings, known, answer),
         sections=tuple(_sections(material.plan, emitted, evidence)),
         contradictions=tuple(_conflict(c) for c in contradictions),

@@ -8,8 +8,10 @@ from services.synthesizer.rules.answers import answer_fit
 from shared.contracts.evidence import Evidence, Source
 from shared.contracts.plan import Plan, Question
 from shared.domain.chains import Told, compared, link_weight, question_names, told
+from shared.domain.pronouns import leans_on_its_text, names_its_text, points_back
 from shared.domain.questions import asked
 from shared.domain.rank import CorpusStats
+from shared.domain.text import content_terms
 
 FOCUS_NEEDED = 0.75
 """Share of the weight of the thing asked for that one piece of evidence and its title must hold."""
@@ -83,16 +85,37 @@ def answering_pair(
         terms = frozenset[str]().union(*(s.own | s.title for s in told))
         return fsum(map(stats.weight, terms & wanted))
 
+    by_id = {e.evidence_id: e for e in evidence}
+
+    def joinable(pair: tuple[Told, Told]) -> bool:
+        one, other = (by_id[s.key] for s in pair)
+        known = frozenset(content_terms(f"{question.text} {one.excerpt}"))
+        return one.source_id == other.source_id or (
+            _stands_alone(one, _title(one, sources), wanted) and _stands_alone(other, _title(other, sources), known)
+        )
+
     def score(pair: tuple[Told, Told]) -> tuple[bool, bool, float]:
         one, other = pair
         link = link_weight(one, other, wanted, stats)
         return bool(link) or compared(one, other, names), other.key in answers, held(one, other) + link
 
     alone = max(map(held, spans), default=0.0)
-    pair = max(permutations(spans, 2), key=score, default=None)
+    pair = max(filter(joinable, permutations(spans, 2)), key=score, default=None)
     if pair is None or not score(pair)[0] or held(*pair) <= alone:
         return ()
     return tuple(s.key for s in pair)
+
+
+def _stands_alone(item: Evidence, title: str, known: frozenset[str]) -> bool:
+    """Tell whether a sentence says the same beside one of another source.
+
+    What it begins with "it" or "he" for is what its title names, where the question or the sentence before names that
+    too; what "this" or "the proposal" is, only its own text tells.
+    """
+    if not leans_on_its_text(item.excerpt):
+        return True
+    thing = frozenset(content_terms(title.partition("(")[0]))
+    return points_back(item.excerpt) and not names_its_text(item.excerpt) and bool(thing) and thing <= known
 
 
 def _scores(

@@ -42,7 +42,7 @@ def statements_of(block: Block) -> tuple[Statement, ...]:
 
 def all_statements(report: Report) -> tuple[Statement, ...]:
     """Return every statement of a report in reading order, one that is repeated as often as it stands there."""
-    answer = (report.short_answer,) if report.short_answer else ()
+    answer = (*report.answer_lead, report.short_answer) if report.short_answer else ()
     in_sections = (s for section in report.sections for block in section.blocks for s in statements_of(block))
     return (*answer, *report.executive_summary, *in_sections)
 

@@ -6,7 +6,7 @@ from services.synthesizer.gate.context import cluster_of
 from shared.contracts.evidence import Contradiction, Evidence, Source
 from shared.contracts.report import Confidence, ContradictionRow
 
-_FIRST_HAND = frozenset({"primary", "official"})
+_FIRST_HAND = frozenset({"own", "primary", "official"})
 _WEAK = frozenset({"aggregator", "user_generated"})
 
 

@@ -16,6 +16,7 @@ from services.synthesizer.prompts.write import (
 )
 from services.synthesizer.rules.writing import (
     ANSWER_BLOCK,
+    LEAD_BLOCK,
     ROUND_PLACES,
     SUMMARY,
     SUMMARY_BLOCK,
@@ -94,6 +95,11 @@ def summary_drafts(task: SectionTask, written: SummaryText, most: int) -> tuple[
 def told_answer(emitted: Iterable[Draft]) -> Statement | None:
     """Return the short answer among the drafts that passed, or None when none was written or it did not pass."""
     return next((d.statement for d in emitted if d.section_id == SUMMARY and _stands_in(d, ANSWER_BLOCK)), None)
+
+
+def told_lead(emitted: Iterable[Draft]) -> tuple[Statement, ...]:
+    """Return what passed of the sentences that lead to the short answer."""
+    return tuple(d.statement for d in emitted if d.section_id == SUMMARY and _stands_in(d, LEAD_BLOCK))
 
 
 def told_summary(emitted: Iterable[Draft]) -> tuple[Statement, ...]:

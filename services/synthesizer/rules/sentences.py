@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 
 from shared.domain.excerpts import folded, one_line
+from shared.domain.fields import field_of
 from shared.domain.numbers import Kind, quantities
 from shared.domain.segments import ROW_SEPARATOR, segment
 from shared.domain.text import content_terms
@@ -13,6 +14,7 @@ NEAR_IDENTICAL = 0.85
 
 _SHORTEST_TERMS = 3
 _WORD = re.compile(r"\w+")
+_ITEM = re.compile(r"(?:[-*•‣◦·–]|\d{1,3}[.)])\s+\S")
 _NEGATIONS = frozenset(("no", "not", "never", "none", "nor", "neither", "cannot", "without", "t"))
 
 
@@ -37,7 +39,13 @@ def sentences_of(excerpt: str) -> tuple[str, ...]:
 
 def _fragment(text: str) -> bool:
     ended = text.rstrip("\"'”’»)]").endswith((".", "!", "?", "。", "！", "？", "…"))
-    return not ended and ROW_SEPARATOR not in text and len(content_terms(text)) < _SHORTEST_TERMS
+    return (
+        not ended
+        and ROW_SEPARATOR not in text
+        and not _ITEM.match(text)
+        and field_of(text) is None
+        and len(content_terms(text)) < _SHORTEST_TERMS
+    )
 
 
 @dataclass(frozen=True, slots=True)

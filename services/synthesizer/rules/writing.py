@@ -14,9 +14,13 @@ from shared.domain.ids import digest_id
 from shared.domain.rank import CorpusStats
 
 SUMMARY = "summary"
-"""The section that holds the short answer (its block 0) and the summary (its block 1)."""
+"""The section that holds the short answer (its block 0), the summary (1) and what leads to the answer (2)."""
 
-ANSWER_BLOCK, SUMMARY_BLOCK = 0, 1
+ANSWER_BLOCK, SUMMARY_BLOCK, LEAD_BLOCK = 0, 1, 2
+
+
+MOST_CITED = 4
+"""Pieces of evidence with the very same sentence that one statement cites: more in a row tell a reader nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +84,8 @@ def statement_id(run_id: str, epoch: int, section_id: str, ordinal: int) -> str:
 def verbatim_drafts(task: SectionTask, after: int = 0) -> tuple[Draft, ...]:
     """Return one draft for each different sentence of the evidence; its blocks follow the sources.
 
-    A sentence that another piece of evidence holds too is drafted once and cites both. They are placed after the first
-    ``after`` drafts of the section's round.
+    A sentence that other pieces of evidence hold too is drafted once and cites the first few. They are placed after
+    the first ``after`` drafts of the section's round.
     """
     texts: dict[str, str] = {}
     cited: dict[str, list[Evidence]] = {}
@@ -100,23 +104,39 @@ def verbatim_drafts(task: SectionTask, after: int = 0) -> tuple[Draft, ...]:
                 id=statement_id(task.run_id, task.epoch, task.section_id, ordinal),
                 kind="finding",
                 text=texts[key],
-                evidence_ids=tuple(dict.fromkeys(e.evidence_id for e in cited[key])),
+                evidence_ids=tuple(dict.fromkeys(e.evidence_id for e in cited[key]))[:MOST_CITED],
             ),
         )
         for ordinal, (key, block) in enumerate(zip(cited, blocks, strict=True), start=task.first_ordinal + after)
     )
 
 
-def answer_draft(task: SectionTask) -> tuple[Draft, ...]:
-    """Return one draft that tells the evidence in one go: the sentence that leads on, then the one that answers."""
-    sentences = dict.fromkeys(sentence for e in task.evidence for sentence in sentences_of(e.excerpt))
+def answer_drafts(task: SectionTask) -> tuple[Draft, ...]:
+    """Return what leads to the answer and the answer itself, the last: a statement for what each source says in a row.
+
+    Sentences of two sources are never one statement: together they may say what neither does.
+    """
+    runs: list[list[Evidence]] = []
+    for item in task.evidence:
+        if runs and runs[-1][-1].source_id == item.source_id:
+            runs[-1].append(item)
+        else:
+            runs.append([item])
+    return tuple(
+        _answer_draft(task, ordinal, run, ANSWER_BLOCK if ordinal == len(runs) - 1 else LEAD_BLOCK)
+        for ordinal, run in enumerate(runs)
+    )
+
+
+def _answer_draft(task: SectionTask, ordinal: int, evidence: Sequence[Evidence], block: int) -> Draft:
+    sentences = dict.fromkeys(sentence for e in evidence for sentence in sentences_of(e.excerpt))
     statement = Statement(
-        id=statement_id(task.run_id, task.epoch, task.section_id, 0),
+        id=statement_id(task.run_id, task.epoch, task.section_id, ordinal),
         kind="finding",
         text=" ".join(sentences),
-        evidence_ids=tuple(e.evidence_id for e in task.evidence),
+        evidence_ids=tuple(e.evidence_id for e in evidence),
     )
-    return (Draft(section_id=task.section_id, ordinal=0, block=ANSWER_BLOCK, form="paragraph", statement=statement),)
+    return Draft(section_id=task.section_id, ordinal=ordinal, block=block, form="paragraph", statement=statement)
 
 
 def _blocks(evidence: Sequence[Evidence]) -> list[int]:

@@ -62,8 +62,8 @@ export class ReportView {
   }
 
   #answer() {
-    const { short_answer: answer } = this.report;
-    const told = answer === null ? this.#nearest() : [answer.answer ? said(answer.answer, "p", { class: "words" }) : null, make("p", {}, this.#statement(answer))];
+    const { short_answer: answer, answer_lead: lead = [] } = this.report;
+    const told = answer === null ? this.#nearest() : [answer.answer ? said(answer.answer, "p", { class: "words" }) : null, make("p", {}, this.#statements([...lead, answer]))];
     return make("section", { "aria-label": "Short answer", class: "card answer" }, told);
   }
 
