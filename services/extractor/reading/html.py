@@ -10,6 +10,7 @@ from services.extractor.reading.hidden import prune
 from services.extractor.reading.links import links_of
 from services.extractor.reading.metadata import Metadata, metadata_of
 from services.extractor.reading.mime import HTML
+from services.extractor.reading.raising import flatten_raised
 from services.extractor.reading.result import Reading
 from services.extractor.reading.tree import parse
 
@@ -26,7 +27,7 @@ def read(data: bytes, content_type: str | None, url: str | None) -> Reading:
         return _reading(decoded, None, assemble(()), _NOTHING, too_deep)
     metadata = metadata_of(tree, url)
     page = look(tree)
-    prune(tree)
+    flatten_raised(tree, prune(tree))
     links, bad_links = links_of(tree, url)
     made = assemble(main_blocks(tree))
     rule = door(replace(page, text=made.text))

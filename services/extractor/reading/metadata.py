@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterable, Iterator
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urljoin, urlsplit
@@ -12,6 +13,7 @@ from lxml.html import HtmlElement
 from services.extractor.reading.blocks import squeeze
 from services.extractor.reading.dates import iso_date
 from services.extractor.reading.markup import inline_text
+from services.extractor.reading.raising import flatten_raised
 
 _TITLE = ("citation_title", "og:title", "twitter:title", "dc.title", "dcterms.title", "parsely-title", "title")
 _AUTHOR = (
@@ -158,13 +160,20 @@ def _names(value: object) -> list[str]:
 def _title(tree: HtmlElement, meta: dict[str, list[str]], linked: dict[str, Any], publisher: str | None) -> str | None:
     """Return the title, without the name of the site behind it where the page tells that name."""
     headline = _texts(linked.get("headline"))
-    elements = [inline_text(node)[:_MAX_VALUE] for tag in ("title", "h1") for node in list(tree.iter(tag))[:1]]
+    elements = [_words(node) for tag in ("title", "h1") for node in list(tree.iter(tag))[:1]]
     values = (*_named(meta, _TITLE[:2]), *headline, *_named(meta, _TITLE[2:]), *elements)
     title = _first(value for value in values if value.casefold() not in _NO_TITLE)
     if title and publisher:
         shorter = re.sub(rf"\s*[-–—|·:»]\s*{re.escape(publisher)}\s*\Z", "", title, flags=re.IGNORECASE)
         title = shorter or title
     return title[:_MAX_VALUE].strip(" -–—|") or None if title else None
+
+
+def _words(node: HtmlElement) -> str:
+    """Return the words of an element without marks of notes."""
+    bare = deepcopy(node)
+    flatten_raised(bare)
+    return inline_text(bare)[:_MAX_VALUE]
 
 
 def _author(tree: HtmlElement, meta: dict[str, list[str]], linked: dict[str, Any]) -> str | None:
