@@ -86,7 +86,8 @@ def _read(deps: Deps, lease: Lease, content_sha256: str, name: str) -> Parse:
         raise Permanent("bytes_gone", f"The bytes of {name} are no longer here: upload the document again.")
     try:
         hints = (lease.inputs.get("content_type"), lease.inputs.get("url"))
-        parsed, snapshot = deps.cpu.run(parse_bytes, data, name, *hints, deps.pdf_backend, limits=PARSE_LIMITS)
+        more = (deps.pdf_backend, _fetched_on(deps, lease))
+        parsed, snapshot = deps.cpu.run(parse_bytes, data, name, *hints, *more, limits=PARSE_LIMITS)
     except CpuLimitExceeded as error:
         reason = f"Reading it went past its limits: {error}"
         parsed, snapshot = parse_failed(content_sha256, reason, deps.pdf_backend), None
@@ -100,6 +101,14 @@ def _read(deps: Deps, lease: Lease, content_sha256: str, name: str) -> Parse:
     else:
         deps.snapshots.put(lease.owner_id, snapshot, parsed)
     return parsed
+
+
+def _fetched_on(deps: Deps, lease: Lease) -> str | None:
+    """Return the day on which the step's page was fetched: no date that it declares can lie after it."""
+    if "source_id" not in lease.inputs:
+        return None
+    at = deps.materials.source(lease.run_id, str(lease.inputs["source_id"])).retrieved_at
+    return at.date().isoformat() if at is not None else None
 
 
 def _claims(deps: Deps, lease: Lease, source: Source) -> tuple[tuple[str, str], ...]:
