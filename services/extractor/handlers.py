@@ -100,8 +100,9 @@ def _read(deps: Deps, lease: Lease, content_sha256: str, name: str) -> Parse:
         raise Permanent("bytes_gone", f"The bytes of {name} are no longer here: upload the document again.")
     try:
         hints = (lease.inputs.get("content_type"), lease.inputs.get("url"))
+        more = (deps.pdf_backend, _fetched_on(deps, lease))
         limits = parse_limits(len(data))
-        parsed, snapshot = deps.cpu.run(parse_bytes, data, name, *hints, deps.pdf_backend, limits=limits)
+        parsed, snapshot = deps.cpu.run(parse_bytes, data, name, *hints, *more, limits=limits)
     except CpuLimitExceeded as error:
         failed = parse_failed(content_sha256, f"Reading it went past its limits: {error}", deps.pdf_backend)
         if error.which != "wall":
@@ -116,6 +117,14 @@ def _read(deps: Deps, lease: Lease, content_sha256: str, name: str) -> Parse:
     else:
         deps.snapshots.put(lease.owner_id, snapshot, parsed)
     return parsed
+
+
+def _fetched_on(deps: Deps, lease: Lease) -> str | None:
+    """Return the day on which the step's page was fetched: no date that it declares can lie after it."""
+    if "source_id" not in lease.inputs:
+        return None
+    at = deps.materials.source(lease.run_id, str(lease.inputs["source_id"])).retrieved_at
+    return at.date().isoformat() if at is not None else None
 
 
 def _claims(deps: Deps, lease: Lease, source: Source) -> tuple[tuple[str, str], ...]:

@@ -14,10 +14,11 @@ def parse_bytes(
     content_type: str | None = None,
     url: str | None = None,
     pdf_backend: PdfBackend = DEFAULT_PDF_BACKEND,
+    latest: str | None = None,
 ) -> tuple[Parse, Snapshot | None]:
     """Read a file, or a page with its header and final address; there is a snapshot exactly when there is text."""
     hint = name if url is None else None
-    reading = read(data, name=hint, content_type=content_type, url=url, pdf_backend=pdf_backend)
+    reading = read(data, name=hint, content_type=content_type, url=url, pdf_backend=pdf_backend, latest=latest)
     if url is None:
         reading = completed(reading, name)
     snapshot = snapshot_of(reading) if reading.status == "ok" else None

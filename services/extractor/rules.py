@@ -33,7 +33,10 @@ REASONS = {
     "too_large": "It is too large.",
     "thin_content": "Without its scripts the page holds next to no text.",
     "blocked": "The site answered with a check instead of the page.",
+    "not_found": "The site says that the page does not exist.",
 }
+LOST = {"blocked": "blocked", "not_found": "failed"}
+"""What becomes of a source whose page was not there; any other status that gives no text means "unsupported"."""
 
 
 def parse_cpu_s(size: int) -> float:
@@ -85,7 +88,7 @@ def source_after_parse(source: Source, parse: Parse) -> Source:
     """Put what the text itself says about its origin into the source; a document keeps its own address."""
     readable = parse.snapshot_sha256 is not None
     changes = {
-        "status": source.status if readable else "blocked" if parse.status == "blocked" else "unsupported",
+        "status": source.status if readable else LOST.get(parse.status, "unsupported"),
         "reason": parse.reason,
         "title": parse.title or source.title,
         "author": parse.author,

@@ -10,10 +10,33 @@ _ISO = re.compile(
 )
 _COMPACT = re.compile(r"(?:D:)?(\d{4})(\d{2})(\d{2})(?:T?(\d{2})(\d{2})(\d{2})?)?(Z|[+-]\d{2}'?:?\d{2})?")
 _MONTHS = {
-    name: number for number, name in enumerate("jan feb mar apr may jun jul aug sep oct nov dec".split(), start=1)
+    name: number
+    for names in (
+        "jan feb mar apr may jun jul aug sep oct nov dec",
+        "januar februar märz april mai juni juli august september oktober november dezember",
+        "jän feber mär apr mai jun jul aug sept okt nov dez",
+        "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
+        "janv févr mars avr mai juin juil aout sept octobre nov déc",
+        "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
+        "ene feb mar abr may jun jul ago set oct nov dic",
+        "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre",
+        "gen feb mar apr mag giu lug ago set ott nov dic",
+        "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro",
+        "jan fev mar abr mai jun jul ago set out nov dez",
+        "januari februari maart april mei juni juli augustus september oktober november december",
+        "января февраля марта апреля мая июня июля августа сентября октября ноября декабря",
+        "январь февраль март апрель май июнь июль август сентябрь октябрь ноябрь декабрь",
+        "stycznia lutego marca kwietnia maja czerwca lipca sierpnia września października listopada grudnia",
+        "styczeń luty marzec kwiecień maj czerwiec lipiec sierpień wrzesień październik listopad grudzień",
+        "januari februari mars april maj juni juli augusti september oktober november december",
+    )
+    for number, name in enumerate(names.split(), start=1)
 }
+_ENGLISH = tuple("january february march april may june july august september october november december".split())
+_EAST_ASIAN = re.compile(r"(\d{4})\s*[年년]\s*(?:(\d{1,2})\s*[月월]\s*(?:(\d{1,2})\s*[日일])?)?")
 _NAMED = re.compile(
-    r"(?:(?P<day1>\d{1,2})(?:st|nd|rd|th)?\s+)?(?P<month>[A-Za-z]{3,9})\.?\s*(?:(?P<day2>\d{1,2})(?:st|nd|rd|th)?\b(?!:))?,?\s+(?P<year>\d{4})\b"
+    r"(?:(?P<day1>\d{1,2})(?:st|nd|rd|th|er|º|\.)?\s+(?:de\s+)?)?(?P<month>[^\W\d_]{3,12})\.?\s*"
+    r"(?:(?P<day2>\d{1,2})(?:st|nd|rd|th)?\b(?!:))?,?\s+(?:del?\s+)?(?P<year>\d{4})\b"
 )
 _DAY_FIRST = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})\b")
 _YEAR = re.compile(r"\d{4}")
@@ -92,13 +115,25 @@ def _offset(moment: datetime) -> str:
 
 
 def _from_named(text: str) -> str | None:
-    """Read English names of months: May 4, 2019; 4 May 2019; May 2019."""
+    """Read names of months: May 4, 2019; 4 May 2019; May 2019; 4. Mai 2019; 4 de mayo de 2019; 2019年5月4日."""
+    eastern = _EAST_ASIAN.match(text)
+    if eastern is not None:
+        year, in_year, in_month = (int(part) if part else None for part in eastern.groups())
+        return _made(year or 0, in_year, in_month)
     for match in _NAMED.finditer(text):
-        month = _MONTHS.get(match.group("month")[:3].lower())
+        month = _month(match.group("month").lower())
         day = match.group("day2") or match.group("day1")
         if month is not None:
             return _made(int(match.group("year")), month, int(day) if day else None)
     return None
+
+
+def _month(name: str) -> int | None:
+    """Return the number of a month by its name, whole or, in English, cut short."""
+    found = _MONTHS.get(name)
+    if found is not None or len(name) < 3:
+        return found
+    return next((number for number, whole in enumerate(_ENGLISH, start=1) if whole.startswith(name)), None)
 
 
 def _from_numbers(text: str) -> str | None:

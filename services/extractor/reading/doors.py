@@ -22,7 +22,7 @@ BANNER_REST: Final = 40
 MOST_TEXT: Final = 2_500
 """Code points of the longest door; real ones have 30 to 1,500."""
 
-Verdict = Literal["thin_content", "blocked"]
+Verdict = Literal["thin_content", "blocked", "not_found"]
 _I = re.IGNORECASE
 
 # Ordinary pages carry the detection scripts of the same firms (challenge-platform/scripts/jsd): those are no sign.
@@ -68,6 +68,36 @@ _LOGIN_WORDS = re.compile(
     r"|authenticat|facebook|google|apple\b|sso\b|welcome|member",
     _I,
 )
+# What a page is called that says only that there is none, and the sentence with which it says so.
+_GONE_NAME = re.compile(
+    r"(?:(?:sorry|oops|whoops|ops|hoppla)\W+)?(?:(?:http |error |fehler |erreur )?(?:404|410)(?: error)?\W*)?"
+    r"(?:(?:(?:we )?(?:can['’]?t|cannot|couldn['’]?t) find (?:th(?:e|at|is) )?page"
+    r"|(?:the |this |that )?(?:page|file|article)"
+    r"(?: (?:you .{0,30}))? ?"
+    r"(?:was |is |could |can |has been |does )?(?:not (?:be )?(?:found|exist|available)|no longer"
+    r" (?:exists?|available)|missing|removed)|not found"
+    r"|(?:die )?seite (?:wurde )?nicht gefunden|page (?:introuvable|non trouvée)"
+    r"|página no encontrada|pagina non trovata|página não encontrada|pagina niet gevonden|страница не найдена"
+    r"|sidan (?:kunde inte hittas|hittades inte)|siden (?:ble|blev) ikke funnet|nie znaleziono strony"
+    r"|strona nie (?:istnieje|została znaleziona)"
+    r"|(?:页面|頁面)(?:不存在|未找到)|找不到(?:页面|頁面|网页)|ページが見つかりません(?:でした)?))?\W*",
+    _I,
+)
+_GONE = re.compile(
+    r"(?:page|file|article|content|document|address|url|link)\b.{0,60}?\b(?:does(?:n['’]t| not) exist|(?:could|can)"
+    r"(?:not|n['’]t| not) be found|was(?:n['’]t| not) found|not found|no longer (?:exists|available)"
+    r"|(?:been|was|were) (?:moved|removed|deleted))"
+    r"|(?:can['’]?t|cannot|couldn['’]?t|could not|unable to) find (?:the|that|this|what)\b"
+    r"|nothing (?:was|could be) found"
+    r"|(?:existiert|gibt es) (?:leider )?(?:nicht|diese seite)|nicht (?:mehr )?(?:gefunden|vorhanden|verfügbar)"
+    r"|n['’]existe (?:pas|plus)|introuvable|no existe|no encontrada|non esiste|non trovata|não (?:existe|encontrada)"
+    r"|bestaat niet|niet gevonden|не (?:существует|найдена)|finns inte|hittades inte|nie (?:istnieje|znaleziono)"
+    r"|不存在|未找到|找不到|見つかりません|存在しません",
+    _I,
+)
+_PARTS = re.compile(r"\s+[-–—|·»]\s+|[|»·]")
+_MOST_GONE = 4_000
+_SAID_WITHIN = 600
 _SCRIPTS = re.compile(r"java ?script", _I)
 _NEEDS_SCRIPTS = re.compile(
     r"(?:enable|requires?|needs?|without|turn on|activate|supports?|allow) (?:to )?(?:have )?java ?script"
@@ -89,11 +119,17 @@ class Page:
 
     text: str
     title: str
+    heading: str
     noscript: str
     code: str
     has_scripts: bool
     has_password: bool
     has_mount: bool
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """What the page is called: its title and its first heading."""
+        return self.title, self.heading
 
     def rest(self, words: re.Pattern[str]) -> int:
         """Return how many code points stand in lines without any of these words."""
@@ -120,6 +156,16 @@ def _is_check(page: Page) -> bool:
     return len(page.text) < MOST_REST and _CODE.search(page.code) is not None
 
 
+def _is_gone(page: Page) -> bool:
+    """Tell whether a page is called "not found" by its title or heading, whole, and says so in its first words."""
+    if len(page.text) > _MOST_GONE:
+        return False
+    named = [any(part.strip() and _GONE_NAME.fullmatch(part.strip()) for part in _PARTS.split(t)) for t in page.names]
+    if all(named):
+        return True
+    return any(named) and _GONE.search(page.text[:_SAID_WITHIN].replace(page.heading or "\0", "", 1)) is not None
+
+
 def _asks_login(page: Page) -> bool:
     return (page.has_password or len(page.text) < MOST_REST) and page.is_all(_LOGIN, _LOGIN_WORDS)
 
@@ -140,6 +186,7 @@ RULES: Final = (
         lambda p: p.is_all(_CONSENT, _CONSENT_WORDS, BANNER_REST),
         "The site asks for consent first.",
     ),
+    Rule("gone", "not_found", _is_gone, "The site says that the page does not exist."),
     Rule("login", "blocked", _asks_login, "The site asks for a login first."),
     Rule("says_scripts", "thin_content", lambda p: p.is_all(_NEEDS_SCRIPTS, _SCRIPTS), "The page needs JavaScript."),
     Rule("shell", "thin_content", _is_shell, "Without its scripts the page holds next to no text."),
@@ -161,6 +208,9 @@ def look(tree: HtmlElement) -> Page:
     return Page(
         text="",
         title=inline_text(nodes["title"][0]) if "title" in nodes else "",
+        heading=next(
+            (words for name in ("h1", "h2") for node in nodes.get(name, ()) if (words := inline_text(node))), ""
+        ),
         noscript=" ".join(" ".join(map(str, node.itertext())) for node in nodes.get("noscript", ()))[:_MAX_CODE],
         code="\n".join(map(_code_of, loaded)),
         has_scripts="script" in nodes,

@@ -11,6 +11,7 @@ from services.extractor.reading.hidden import prune
 from services.extractor.reading.markup import inline_text
 from services.extractor.reading.mime import EPUB
 from services.extractor.reading.package import Package, resolved
+from services.extractor.reading.raising import flatten_raised
 from services.extractor.reading.result import MAX_TEXT, Reading, Unreadable
 from services.extractor.reading.serialize import blocks_of
 from services.extractor.reading.tree import parse
@@ -104,7 +105,7 @@ def _chapter(data: bytes) -> tuple[list[Block], str, bool]:
     if tree is None:
         return [], "", too_deep
     title = inline_text(found) if (found := tree.find(".//title")) is not None else ""
-    prune(tree)
+    flatten_raised(tree, prune(tree))
     blocks = blocks_of(tree)
     heading = next((block.text for block in blocks if block.kind == "heading"), "")
     return blocks, (heading or title)[:200], too_deep

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterable, Iterator
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urljoin, urlsplit
@@ -12,6 +13,7 @@ from lxml.html import HtmlElement
 from services.extractor.reading.blocks import squeeze
 from services.extractor.reading.dates import iso_date
 from services.extractor.reading.markup import inline_text
+from services.extractor.reading.raising import flatten_raised
 
 _TITLE = ("citation_title", "og:title", "twitter:title", "dc.title", "dcterms.title", "parsely-title", "title")
 _AUTHOR = (
@@ -45,11 +47,13 @@ _TIME_CLASS = re.compile(
 _ARTICLE = re.compile(
     r"article|posting|report|review|dataset|book|recipe|howto|publication|thesis|legislation", re.IGNORECASE
 )
+_PAGE = re.compile(r"webpage|itempage|creativework", re.IGNORECASE)
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8})*")
 _NO_TITLE = frozenset(("untitled", "untitled document", "home", "index", "document"))
 _MAX_JSON = 1_000_000
 _MAX_NODES = 2_000
 _MAX_VALUE = 500
+_DAY = len("2019-05-04")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +69,11 @@ class Metadata:
     language: str | None
 
 
-def metadata_of(tree: HtmlElement, url: str | None) -> Metadata:
-    """Read the marks of a whole page; call it before scripts are taken out. `url` is the page's own address."""
+def metadata_of(tree: HtmlElement, url: str | None, latest: str | None = None) -> Metadata:
+    """Read the marks of a whole page; call it before scripts are taken out. `url` is the page's own address.
+
+    No date after the day `latest`, that of the fetch, is believed.
+    """
     meta = _meta(tree)
     linked = _linked_data(tree)
     publisher = _first((*_named(meta, _PUBLISHER), *_names(linked.get("publisher"))))
@@ -75,9 +82,11 @@ def metadata_of(tree: HtmlElement, url: str | None) -> Metadata:
         author=_author(tree, meta, linked),
         publisher=publisher,
         published_at=_date(
-            (*_named(meta, _PUBLISHED[:3]), *_texts(linked.get("datePublished"))), _published(tree, meta)
+            (*_named(meta, _PUBLISHED[:3]), *_texts(linked.get("datePublished"))), _published(tree, meta), latest=latest
         ),
-        modified_at=_date((*_named(meta, _MODIFIED[:3]), *_texts(linked.get("dateModified"))), _modified(tree, meta)),
+        modified_at=_date(
+            (*_named(meta, _MODIFIED[:3]), *_texts(linked.get("dateModified"))), _modified(tree, meta), latest=latest
+        ),
         canonical_url=_canonical(tree, url),
         language=_language(tree, meta),
     )
@@ -106,9 +115,16 @@ def _first(values: Iterable[str]) -> str | None:
     return next((value for value in values if value), None)
 
 
-def _date(*groups: Iterable[str]) -> str | None:
-    """Return the first value that is a date."""
-    return _first(found for group in groups for value in group if (found := iso_date(value)))
+def _date(*groups: Iterable[str], latest: str | None = None) -> str | None:
+    """Return the first value that is a date and not after `latest`; one that names the day beats a month or a year."""
+    dates = [found for group in groups for value in group if (found := iso_date(value))]
+    if latest is not None:
+        dates = [date for date in dates if date[:10] <= latest[: len(date[:10])]]
+    first = _first(dates)
+    if first is None or len(first) >= _DAY:
+        return first
+    near = (date for date in dates if len(date) >= _DAY and abs(int(date[:4]) - int(first[:4])) <= 1)
+    return next(near, None) or next((date for date in dates if date.startswith(first) and date != first), first)
 
 
 def _linked_data(tree: HtmlElement) -> dict[str, Any]:
@@ -127,7 +143,14 @@ def _linked_data(tree: HtmlElement) -> dict[str, Any]:
         candidates += _objects(loaded)
     articles = [item for item in candidates if any(map(_ARTICLE.search, _texts(item.get("@type"))))]
     dated = [item for item in candidates if "datePublished" in item or "headline" in item]
-    return next(iter(articles + dated), {})
+    found = next(iter(articles + dated), {})
+    missing = {
+        name: item[name]
+        for name in ("dateModified", "datePublished")
+        for item in reversed(candidates)
+        if name in item and ("@type" not in item or any(map(_PAGE.search, _texts(item["@type"]))))
+    }
+    return {**missing, **found}
 
 
 def _objects(loaded: object) -> Iterator[dict[str, Any]]:
@@ -158,13 +181,20 @@ def _names(value: object) -> list[str]:
 def _title(tree: HtmlElement, meta: dict[str, list[str]], linked: dict[str, Any], publisher: str | None) -> str | None:
     """Return the title, without the name of the site behind it where the page tells that name."""
     headline = _texts(linked.get("headline"))
-    elements = [inline_text(node)[:_MAX_VALUE] for tag in ("title", "h1") for node in list(tree.iter(tag))[:1]]
+    elements = [_words(node) for tag in ("title", "h1") for node in list(tree.iter(tag))[:1]]
     values = (*_named(meta, _TITLE[:2]), *headline, *_named(meta, _TITLE[2:]), *elements)
     title = _first(value for value in values if value.casefold() not in _NO_TITLE)
     if title and publisher:
         shorter = re.sub(rf"\s*[-–—|·:»]\s*{re.escape(publisher)}\s*\Z", "", title, flags=re.IGNORECASE)
         title = shorter or title
     return title[:_MAX_VALUE].strip(" -–—|") or None if title else None
+
+
+def _words(node: HtmlElement) -> str:
+    """Return the words of an element without marks of notes."""
+    bare = deepcopy(node)
+    flatten_raised(bare)
+    return inline_text(bare)[:_MAX_VALUE]
 
 
 def _author(tree: HtmlElement, meta: dict[str, list[str]], linked: dict[str, Any]) -> str | None:

@@ -44,10 +44,12 @@ def read(
     content_type: str | None,
     url: str | None,
     pdf_backend: PdfBackend = DEFAULT_PDF_BACKEND,
+    latest: str | None = None,
 ) -> Reading:
     """Read a file of any kind; every input ends in a status, none in an exception of its own.
 
-    `name` is the file's name, `content_type` the header's value, `url` the final address of a page. The bytes decide
+    `name` is the file's name, `content_type` the header's value, `url` the final address of a page,
+    `latest` the day on which it was fetched. The bytes decide
     what the file is; the hints only choose between kinds of text, and expose a page that stands in a PDF's place.
     """
     hint = name or _name_in(url)
@@ -60,15 +62,15 @@ def read(
         kind = "an HTML page" if mime == HTML else "something else"
         return Reading("broken", mime, "none", reason=f"The file is said to be a PDF but is {kind}.")
     try:
-        return _read_as(mime, data, content_type, url, pdf_backend)
+        if mime == HTML:
+            return html.read(data, content_type, url, latest)
+        return _read_as(mime, data, content_type, pdf_backend)
     except Unreadable as error:
         return Reading(error.status, mime, "none", reason=error.reason)
 
 
-def _read_as(mime: str, data: bytes, content_type: str | None, url: str | None, pdf_backend: PdfBackend) -> Reading:
+def _read_as(mime: str, data: bytes, content_type: str | None, pdf_backend: PdfBackend) -> Reading:
     """Read bytes whose kind is known; raise `Unreadable`."""
-    if mime == HTML:
-        return html.read(data, content_type, url)
     if mime == PDF:
         from services.extractor.reading import pdf  # its libraries are large and loaded only where a PDF is read
 

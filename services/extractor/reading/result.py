@@ -13,7 +13,9 @@ PdfBackend = Literal["pymupdf", "pypdfium2"]
 DEFAULT_PDF_BACKEND: Final = "pymupdf"
 _VERSION: Final = "3"
 
-Status = Literal["ok", "empty", "unsupported", "encrypted", "scanned", "broken", "too_large", "thin_content", "blocked"]
+Status = Literal[
+    "ok", "empty", "unsupported", "encrypted", "scanned", "broken", "too_large", "thin_content", "blocked", "not_found"
+]
 
 
 def reader_version(pdf_backend: PdfBackend) -> str:
