@@ -1,28 +1,39 @@
 """The one way in: bytes and what is known of them to a `Reading`."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from importlib import import_module
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from services.extractor.reading import delimited, feed, html, markdown, plain, records
+from services.extractor.reading import delimited, feed, html, mail, markdown, notebook, plain, records, subtitles
 from services.extractor.reading.mime import (
     CSV,
     DOCX,
     EPUB,
     HTML,
     JSON,
+    MAIL,
     MARKDOWN,
+    MBOX,
+    NOTEBOOK,
+    ODP,
+    ODS,
+    ODT,
     OLE,
     PDF,
     PLAIN,
     PPTX,
+    RTF,
+    SUBRIP,
     TSV,
+    WEBVTT,
     XLSX,
     XML,
     sniff,
 )
 from services.extractor.reading.result import DEFAULT_PDF_BACKEND, MAX_BYTES, PdfBackend, Reading, Unreadable
+from shared.domain.file_marks import BOMS, SAMPLE, is_wide
 
 _TEXTS: Mapping[str, Callable[[bytes, str | None], Reading]] = {
     MARKDOWN: markdown.read,
@@ -31,8 +42,23 @@ _TEXTS: Mapping[str, Callable[[bytes, str | None], Reading]] = {
     TSV: delimited.read_tabbed,
     JSON: records.read,
     XML: feed.read,
+    NOTEBOOK: notebook.read,
+    SUBRIP: subtitles.read,
+    WEBVTT: subtitles.read,
+    MAIL: mail.read,
+    MBOX: mail.read_box,
 }
-_ARCHIVES = {DOCX: "word", PPTX: "slides", XLSX: "workbook", EPUB: "epub"}  # modules, loaded where one is read
+_ARCHIVES = {
+    DOCX: "word",
+    PPTX: "slides",
+    XLSX: "workbook",
+    EPUB: "epub",
+    ODT: "opendocument",
+    ODS: "opendocument",
+    ODP: "opendocument",
+    RTF: "rtf",
+}
+"""Modules, loaded where one is read."""
 _LOCKED_OFFICE = "EncryptedPackage".encode("utf-16-le")
 _OLD_OFFICE = "The old binary formats of Office are not read: save it as DOCX, XLSX or PPTX."
 
@@ -60,9 +86,24 @@ def read(
         kind = "an HTML page" if mime == HTML else "something else"
         return Reading("broken", mime, "none", reason=f"The file is said to be a PDF but is {kind}.")
     try:
-        return _read_as(mime, data, content_type, url, pdf_backend)
+        return _with_guess(_read_as(mime, _without_zeros(mime, data, content_type), content_type, url, pdf_backend))
     except Unreadable as error:
         return Reading(error.status, mime, "none", reason=error.reason)
+
+
+def _without_zeros(mime: str, data: bytes, content_type: str | None) -> bytes:
+    """Return text without the zeros that some program left in it; those of UTF-16 stay."""
+    if mime not in _TEXTS or b"\x00" not in data or data.startswith(BOMS[1:]) or is_wide(data[:SAMPLE]):
+        return data
+    return data if "utf-16" in (content_type or "").lower() else data.replace(b"\x00", b"")
+
+
+def _with_guess(reading: Reading) -> Reading:
+    """Say of a text whose encoding was guessed that it was."""
+    if reading.encoding_source != "guessed":
+        return reading
+    told = f"Its encoding is not declared and was guessed ({reading.encoding}): names that are not ASCII may be wrong."
+    return replace(reading, reason=f"{reading.reason} {told}" if reading.reason else told)
 
 
 def _read_as(mime: str, data: bytes, content_type: str | None, url: str | None, pdf_backend: PdfBackend) -> Reading:

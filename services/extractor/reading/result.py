@@ -11,7 +11,7 @@ MAX_BYTES = 20 * 1024 * 1024
 
 PdfBackend = Literal["pymupdf", "pypdfium2"]
 DEFAULT_PDF_BACKEND: Final = "pymupdf"
-_VERSION: Final = "2"
+_VERSION: Final = "3"
 
 Status = Literal["ok", "empty", "unsupported", "encrypted", "scanned", "broken", "too_large", "thin_content", "blocked"]
 
