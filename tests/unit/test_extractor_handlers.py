@@ -9,6 +9,7 @@ import pytest
 
 from services.extractor import handlers
 from services.extractor.handlers import Deps
+from services.extractor.reading.result import reader_version
 from shared.contracts.candidates import page_candidate
 from shared.contracts.snapshot import Parse
 from shared.domain.ids import OwnerId
@@ -92,7 +93,12 @@ def test_a_limit_is_a_verdict_at_once() -> None:
     assert "more memory" in (outcome.document.parse.reason or "")
 
 
-SHELL = Parse(content_sha256="0" * 64, reader_version="2", status="thin_content", reason="The page needs JavaScript.")
+SHELL = Parse(
+    content_sha256="0" * 64,
+    reader_version=reader_version("pymupdf"),
+    status="thin_content",
+    reason="The page needs JavaScript.",
+)
 
 
 @pytest.mark.parametrize(

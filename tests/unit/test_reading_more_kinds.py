@@ -10,6 +10,7 @@ from services.extractor.reading.mail import attachments
 from services.extractor.reading.mime import MAIL, MBOX, NOTEBOOK, ODP, ODS, ODT, PLAIN, RTF, SUBRIP, WEBVTT, sniff
 from services.extractor.reading.read import read as read_any
 from services.extractor.reading.result import Reading
+from shared.domain.maps import cells_at
 from tests.factories.office import archive
 from tests.support.second import needs_second, second
 
@@ -59,8 +60,12 @@ def test_the_cases_of_other_kinds() -> None:
         "2023-05-01T10:00:00Z",
     )
     assert "The basin is 9.4 metres deep, says the survey, which was made by the crew of the" in mail.text
+    table = "place: basin | depth m: 9.4\nplace: reach | depth m: 8.1"
     (attached,) = attachments(raw, MAIL)
-    assert read(attached.data, attached.name).text == "place: basin | depth m: 9.4\nplace: reach | depth m: 8.1"
+    assert read(attached.data, attached.name).text == table
+    words, hanging = mail.parts
+    assert (words.kind, hanging.kind, hanging.name) == ("message", "attachment", "depths.csv")
+    assert mail.text[hanging.start : hanging.end] == table
 
 
 @pytest.mark.parametrize(
@@ -165,12 +170,35 @@ def test_a_mail_of_several_parts() -> None:
     inner = f"Content-Type: message/rfc822\r\n\r\n{MAIL_TEXT}\r\nThe mail within."
     raw = (MAIL_TEXT + multipart(both, TABLE, inner)).encode()
     reading = read(raw, "plan.eml")
-    assert reading.text == "Tiefe für Kai\n\nIt is 9.4 m deep."
+    assert reading.text.startswith("Tiefe für Kai\n\nIt is 9.4 m deep.\n\nplace: basin | depth: 9.4")
     assert (reading.mime, reading.author) == (MAIL, "Ada Port <ada@example.org>")
     assert reading.published_at == "2019-06-04T09:00:00+02:00"
     assert [item.name for item in attachments(raw, MAIL)] == ["depths.csv", "attachment 2.eml"]
-    assert "depths.csv" in (reading.reason or "")
-    assert "The mail within." in read(attachments(raw, MAIL)[1].data, "x.eml").text
+    assert [(part.kind, part.name) for part in reading.parts] == [
+        ("message", "Tiefe für Kai"),
+        ("attachment", "depths.csv"),
+        ("attachment", "attachment 2.eml"),
+    ]
+    within = reading.parts[2]
+    assert reading.text[within.start : within.end] == "Tiefe für Kai\n\nThe mail within."
+    assert cells_at(reading.rows, reading.text.index("basin"), reading.text.index("9.4\n\nTiefe"), 0) == "A2:B2"
+
+
+def test_what_hangs_on_a_mail_has_limits() -> None:
+    """Mails within mails end at a depth; what cannot be read is named, and the mail stays readable."""
+    raw = MAIL_TEXT + "\r\nThe last one."
+    for number in range(8):
+        inner = f"Content-Type: message/rfc822\r\n\r\n{raw}"
+        raw = MAIL_TEXT + multipart("Content-Type: text/plain\r\n\r\nOne more.", inner, boundary=f"b{number}")
+    deep = read(raw, "a.eml")
+    assert (deep.status, deep.text.count("One more."), "The last one." in deep.text) == ("ok", 6, False)
+    picture = "Content-Type: image/png; name=a.png\r\nContent-Transfer-Encoding: base64\r\n\r\niVBORw0KGgoAAAANSUhEUg=="
+    reading = read(MAIL_TEXT + multipart("Content-Type: text/plain\r\n\r\nSee it.", picture))
+    assert reading.text == "Tiefe für Kai\n\nSee it."
+    assert reading.reason == "Attached and not read: a.png (There is no reader for image/png)."
+    many = read(MAIL_TEXT + multipart("Content-Type: text/plain\r\n\r\nSee it.", *[TABLE] * 300), "a.eml")
+    assert len(many.parts) == 201
+    assert "more attachments" in (many.reason or "")
 
 
 def test_a_mail_of_html_without_a_name() -> None:

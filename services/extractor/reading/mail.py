@@ -1,4 +1,4 @@
-"""Mails and mailboxes to text: who wrote what when, and the words; attachments are documents of their own.
+"""Mails and mailboxes to text: who wrote what when, and the words; what hangs on them is read by `attached`.
 
 A mail is read with the oldest interface of the standard library, which decodes nothing by itself and so stumbles over
 nothing; every part is decoded as any other file is.
@@ -47,10 +47,9 @@ def read(data: bytes, content_type: str | None) -> Reading:
     if message["From"] is None and message["Subject"] is None:
         return plain.read(data, content_type)
     made = assemble(_blocks(message))
-    attached = [item.name for item in attached_to(message)]
     return Reading(
         status="ok" if made.text else "empty",
-        reason="The text was cut at the limit." if made.truncated else _told(attached),
+        reason="The text was cut at the limit." if made.truncated else None,
         mime=MAIL,
         reader="mail",
         title=header(message, "Subject") or None,
@@ -66,7 +65,7 @@ def read_box(data: bytes, content_type: str | None) -> Reading:
     """Read a mailbox: each message a part of the text that names its sender and date."""
     names: list[str] = []
     blocks: list[Block] = []
-    length, attached = 0, 0
+    length = 0
     for number, raw in enumerate(messages_of(data), start=1):
         message = _parsed(raw)
         told = [header(message, name) for name in ("From", "Date")]
@@ -77,17 +76,15 @@ def read_box(data: bytes, content_type: str | None) -> Reading:
                 1 if written and written[0].kind == "heading" else 0, Block("line", ", ".join(filter(None, told)))
             )
         blocks += on_part(written, number)
-        attached += len(attached_to(message))
         length += sum(len(block.text) for block in written)
         if length > MAX_TEXT:
             break
     if not names:
         return plain.read(data, content_type)
     made = assemble(blocks, page_count=len(names))
-    hanging = f"{attached} attached file{'s' * (attached > 1)} are documents of their own." if attached else None
     return Reading(
         status="ok" if made.text else "empty",
-        reason="The text was cut at the limit." if made.truncated else hanging,
+        reason="The text was cut at the limit." if made.truncated else None,
         mime=MBOX,
         reader="mail",
         text=made.text,
@@ -132,18 +129,6 @@ def header(message: Message, name: str) -> str:
     with suppress(*_SLIPS):
         value = str(make_header(decode_header(value)))
     return squeeze(value)
-
-
-def _told(attached: list[str]) -> str | None:
-    """Return a sentence that names what hangs on a mail."""
-    if not attached:
-        return None
-    names = ", ".join(attached[:5]) + (f" and {len(attached) - 5} more" if len(attached) > 5 else "")
-    return (
-        f"Attached, and a document of its own: {names}."
-        if len(attached) == 1
-        else f"Attached, and documents of their own: {names}."
-    )
 
 
 def _blocks(message: Message) -> list[Block]:
@@ -231,7 +216,8 @@ def _bytes(part: Message) -> bytes:
     try:
         if part.get_content_type() == MAIL:
             inner = part.get_payload()
-            return inner[0].as_bytes() if isinstance(inner, list) and inner else b""
+            first = inner[0] if isinstance(inner, list) and inner else None
+            return first.as_bytes() if isinstance(first, Message) else b""
         data = part.get_payload(decode=True)
     except (*_SLIPS, RecursionError):
         return b""

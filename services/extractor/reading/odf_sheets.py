@@ -144,7 +144,7 @@ def _shown(cell: _Element, looks: Looks) -> tuple[str, ValueKind]:
     kind = attribute(cell, "value-type") or ""
     inner = Element("body")
     write_text(cell, inner, looks)
-    words = squeeze(" ".join(inner.itertext()))
+    words = squeeze(" ".join(map(str, inner.itertext())))
     stored = attribute(cell, "value")
     if kind == "date":
         return (attribute(cell, "date-value") or words).replace("T00:00:00", "").replace("T", " "), "date"

@@ -78,13 +78,13 @@ def _write_slide(page: _Element, tree: _Element, looks: Looks) -> None:
             if is_title:
                 inner = Element("body")
                 write_text(frame, inner, looks)
-                SubElement(tree, "h1" if place == "title" else "p").text = squeeze(" ".join(inner.itertext()))
+                SubElement(tree, "h1" if place == "title" else "p").text = squeeze(" ".join(map(str, inner.itertext())))
             else:
                 write_text(frame, tree, looks)
     inner = Element("body")
     for frame in (node for node in noted if attribute(node, "class") == "notes"):
         write_text(frame, inner, looks)
-    words = squeeze(" ".join(inner.itertext()))
+    words = squeeze(" ".join(map(str, inner.itertext())))
     if words:
         SubElement(tree, "p").text = f"Notes: {words}"
 

@@ -7,6 +7,8 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from services.extractor.reading import delimited, feed, html, mail, markdown, notebook, plain, records, subtitles
+from services.extractor.reading.attached import MAX_DEPTH, Hung, with_attached
+from services.extractor.reading.mail import attachments
 from services.extractor.reading.mime import (
     CSV,
     DOCX,
@@ -76,7 +78,14 @@ def read(
     `name` is the file's name, `content_type` the header's value, `url` the final address of a page. The bytes decide
     what the file is; the hints only choose between kinds of text, and expose a page that stands in a PDF's place.
     """
-    hint = name or _name_in(url)
+    return _read(data, name or _name_in(url), (content_type, url, pdf_backend), Hung(), 0)
+
+
+def _read(
+    data: bytes, hint: str | None, told: tuple[str | None, str | None, PdfBackend], hung: Hung, depth: int
+) -> Reading:
+    """Read a file, and what hangs on it where it is a mail: `depth` mails deep, within what `hung` leaves."""
+    content_type, url, pdf_backend = told
     mime = sniff(data, name=hint, content_type=content_type)
     if len(data) > MAX_BYTES:
         return Reading("too_large", mime, "none", reason=f"The file has more than {MAX_BYTES // 2**20} MB.")
@@ -86,7 +95,15 @@ def read(
         kind = "an HTML page" if mime == HTML else "something else"
         return Reading("broken", mime, "none", reason=f"The file is said to be a PDF but is {kind}.")
     try:
-        return _with_guess(_read_as(mime, _without_zeros(mime, data, content_type), content_type, url, pdf_backend))
+        made = _with_guess(_read_as(mime, _without_zeros(mime, data, content_type), content_type, url, pdf_backend))
+        if made.reader != "mail":
+            return made
+        items = attachments(data, mime)
+        if depth >= MAX_DEPTH and items:
+            return replace(made, reason="Its attachments nest too deeply and were not read.", truncated=True)
+        return with_attached(
+            made, items, hung, lambda item: _read(item.data, item.name, (None, None, pdf_backend), hung, depth + 1)
+        )
     except Unreadable as error:
         return Reading(error.status, mime, "none", reason=error.reason)
 
