@@ -50,6 +50,17 @@ def with_attached(
     return replace(made, reason=" ".join(reasons) or None)
 
 
+def _parts(one: Reading, name: str, start: int, number: int) -> list[Part]:
+    """Return the parts of an attachment whose text begins at `start`, or the one that it is as a whole."""
+    inner = [part for part in one.parts if part.end > part.start]
+    if not inner:
+        return [Part("attachment", name, number, start, start + len(one.text))]
+    return [
+        Part("attachment", f"{name}, {part.name}" if part.name else name, place, part.start + start, part.end + start)
+        for place, part in enumerate(inner, start=number)
+    ]
+
+
 def _joined(mail: Reading, read: Sequence[tuple[str, Reading]]) -> Reading:
     """Put the texts below each other, with all maps moved along."""
     text, truncated = mail.text, mail.truncated
@@ -63,12 +74,7 @@ def _joined(mail: Reading, read: Sequence[tuple[str, Reading]]) -> Reading:
         text = f"{text}\n\n{one.text}" if text else one.text
         headings += [Heading(h.level, h.text, h.start + start, h.end + start) for h in one.headings]
         rows += [Row(r.start + start, r.number, r.first, r.last) for r in one.rows]
-        inner = [p for p in one.parts if p.end > p.start]
-        if not inner:
-            parts.append(Part("attachment", name, len(parts) + 1, start, len(text)))
-        for part in inner:
-            told = f"{name}, {part.name}" if part.name else name
-            parts.append(Part("attachment", told, len(parts) + 1, part.start + start, part.end + start))
+        parts += _parts(one, name, start, len(parts) + 1)
     return replace(
         mail,
         status="ok" if text else mail.status,

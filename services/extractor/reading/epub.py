@@ -121,14 +121,19 @@ def _drop_note_marks(tree: _Element) -> None:
         above = mark.getparent()
         is_whole = above is not None and tag_of(above) == "sup" and inline_text(above) == inline_text(mark)
         node = above if is_whole and above is not None else mark
-        tail, before, parent = node.tail or "", node.getprevious(), node.getparent()
-        if parent is None:
-            continue
-        if before is not None:
-            before.tail = (before.tail or "") + tail
-        else:
-            parent.text = (parent.text or "") + tail
-        parent.remove(node)
+        _remove(node)
+
+
+def _remove(node: _Element) -> None:
+    """Take an element out of its tree; the text after it stays."""
+    tail, before, parent = node.tail or "", node.getprevious(), node.getparent()
+    if parent is None:
+        return
+    if before is not None:
+        before.tail = (before.tail or "") + tail
+    else:
+        parent.text = (parent.text or "") + tail
+    parent.remove(node)
 
 
 def _said(about: _Element | None, name: str) -> str | None:

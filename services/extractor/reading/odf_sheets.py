@@ -49,19 +49,21 @@ def sheets_of(body: _Element, looks: Looks) -> Sheets:
         left -= sum(len(row.values) for row in rows)
         if left < 0:
             raise Unreadable("too_large", f"The workbook has more than {MAX_CELLS:,} cells.")
-        number, name = len(made.names), made.names[-1]
-        for place, block in enumerate(row_blocks(rows)):
-            if place == 0 and name:
-                made.blocks.append(Block("heading", name, 1, page=number))
-            opens = block.opens or place == 0
-            made.blocks.append(Block(block.kind, block.text, opens=opens, page=number, cells=block.cells))
-    if done:
-        made.told.append(worked_out(done))
-    if lost:
-        made.told.append(without_value(lost))
-    if hidden:
-        made.told.append(f"{hidden} hidden sheet{'s' * (hidden > 1)} left out.")
+        _add_blocks(made, rows)
+    made.told += [worked_out(done)] if done else []
+    made.told += [without_value(lost)] if lost else []
+    made.told += [f"{hidden} hidden sheet{'s' * (hidden > 1)} left out."] if hidden else []
     return made
+
+
+def _add_blocks(made: Sheets, rows: list[SheetRow]) -> None:
+    """Add the rows of the sheet that was named last, below its name."""
+    number, name = len(made.names), made.names[-1]
+    for place, block in enumerate(row_blocks(rows)):
+        if place == 0 and name:
+            made.blocks.append(Block("heading", name, 1, page=number))
+        opens = block.opens or place == 0
+        made.blocks.append(Block(block.kind, block.text, opens=opens, page=number, cells=block.cells))
 
 
 def _with_formulas(rows: list[SheetRow]) -> tuple[list[SheetRow], int]:
