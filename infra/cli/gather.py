@@ -7,11 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from infra.cli.exits import CliError
+from shared.domain.file_kinds import KINDS_SHOWN
+from shared.domain.file_marks import SAMPLE, unread_reason
 
-KINDS = frozenset(
-    ".txt .md .markdown .html .htm .xhtml .pdf .docx .pptx .xlsx .epub .csv .tsv .json .jsonl .ndjson .xml".split()
-)
-KINDS_SHOWN = "txt, md, html, pdf, docx, pptx, xlsx, epub, csv, tsv, json, jsonl, xml and their like"
 MOST_DOCUMENTS = 10_000
 NAMES_SHOWN = 8
 
@@ -59,15 +57,21 @@ def passed_over(verb: str, skipped: Sequence[Skipped]) -> str | None:
 def gather(paths: Sequence[str], largest: int) -> Gathered:
     """Return the documents at these paths; ``largest`` bounds the bytes of one.
 
-    A folder is searched to its depths, without hidden files; what is unfit in it is passed over. A file that is named
-    itself must be fit. Raises `CliError` when it is not, or when nothing is found.
+    A folder is searched to its depths, without hidden files and without following links out of it; what is unfit in it
+    is passed over. A file that is named itself must be fit. Raises `CliError` when it is not, or when nothing is found.
     """
     gathered = Gathered()
     check_exist(paths)
     for path in map(Path, paths):
         if path.is_dir():
+            root = path.resolve()
             for file in _files_below(path):
-                _take(gathered, file.relative_to(path).as_posix(), file, largest)
+                name = file.relative_to(path).as_posix()
+                reason = _leads_away(file, root)
+                if reason is None:
+                    _take(gathered, name, file, largest)
+                else:
+                    gathered.skipped.append(Skipped(name, reason))
         else:
             before = len(gathered.skipped)
             _take(gathered, path.name, path, largest)
@@ -88,14 +92,28 @@ def check_exist(paths: Sequence[str]) -> None:
 
 
 def _files_below(folder: Path) -> Iterator[Path]:
-    """Yield the files of a folder and its subfolders in order, without what is hidden or in a linked folder."""
+    """Yield the files and linked folders of a folder and its subfolders in order, without what is hidden."""
 
     def refuse(error: OSError) -> None:
         raise CliError(f"The folder {error.filename} cannot be read ({error.strerror}): see who may read it.")
 
     for place, folders, files in os.walk(folder, onerror=refuse):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        yield from (Path(place, name) for name in sorted(files) if not name.startswith("."))
+        linked = [name for name in folders if os.path.islink(os.path.join(place, name))]
+        yield from (Path(place, name) for name in sorted((*files, *linked)) if not name.startswith("."))
+
+
+def _leads_away(path: Path, root: Path) -> str | None:
+    """Return why a link is not followed, None for what is no link or leads to a file of the same folder."""
+    if not path.is_symlink():
+        return None
+    try:
+        target = path.resolve()
+    except (OSError, RuntimeError):
+        return "a link that leads nowhere"
+    if path.is_dir():
+        return "a linked folder: name it to have it read"
+    return None if target.is_relative_to(root) else "a link out of the folder: name the file itself to have it read"
 
 
 def _take(gathered: Gathered, name: str, path: Path, largest: int) -> None:
@@ -109,8 +127,6 @@ def _take(gathered: Gathered, name: str, path: Path, largest: int) -> None:
 
 def _judge(path: Path, largest: int) -> tuple[str | None, str, int]:
     """Return why a file is unfit, or None, its sha256 and its size."""
-    if path.suffix.lower() not in KINDS:
-        return f"only {KINDS_SHOWN} are read", "", 0
     if not path.is_file():
         return "not a file", "", 0
     try:
@@ -118,6 +134,10 @@ def _judge(path: Path, largest: int) -> tuple[str | None, str, int]:
             size = os.fstat(file.fileno()).st_size
             if size > largest:
                 return f"{size:,} bytes, over the limit of {largest:,}", "", size
+            reason = unread_reason(path.name, file.read(SAMPLE))
+            if reason is not None:
+                return reason, "", size
+            file.seek(0)
             digest = hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         return f"unreadable: {error.strerror}", "", 0

@@ -92,8 +92,8 @@ def parse_limits(size: int) -> CpuLimits:
 def _read(deps: Deps, lease: Lease, content_sha256: str, name: str) -> Parse:
     """Read the bytes in a limited subprocess and keep what came of it.
 
-    That the wall clock ended it, or a crash, is said of this try alone: it depends on the machine and what else it did,
-    and whoever reads the same bytes next may have better luck.
+    That a limit of time or memory ended it, or a crash, is said of this try alone: it depends on the machine and what
+    else it did, and whoever reads the same bytes next may have better luck.
     """
     data = deps.blobs.get(lease.owner_id, content_sha256)
     if data is None:
@@ -104,10 +104,7 @@ def _read(deps: Deps, lease: Lease, content_sha256: str, name: str) -> Parse:
         limits = parse_limits(len(data))
         parsed, snapshot = deps.cpu.run(parse_bytes, data, name, *hints, *more, limits=limits)
     except CpuLimitExceeded as error:
-        failed = parse_failed(content_sha256, f"Reading it went past its limits: {error}", deps.pdf_backend)
-        if error.which != "wall":
-            deps.snapshots.put_failed(lease.owner_id, failed)
-        return failed
+        return parse_failed(content_sha256, f"Reading it went past its limits: {error}", deps.pdf_backend)
     except CpuTaskCrashed as error:
         if not lease.last_try:
             raise

@@ -1,7 +1,6 @@
 """What the gateway is configured for, from its settings and limits, and how the services outside answered last."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import get_args
 
 from services.gateway import rules
@@ -18,36 +17,10 @@ from shared.contracts.capabilities import (
 from shared.contracts.runs import WebMode
 from shared.domain.budget import OPERATOR_MAXIMA, TIERS, told
 from shared.domain.engines import MANAGED
+from shared.domain.file_kinds import FILE_KINDS
 from shared.domain.phases import Phase
 from shared.domain.search import PROVIDERS, RERANKERS, ServiceFacts
 from shared.ports.services import ServiceState
-
-
-@dataclass(frozen=True, slots=True)
-class FileKind:
-    """A kind of file that is read: what people call it, its media type, and endings of names that it has."""
-
-    name: str
-    media_type: str
-    endings: tuple[str, ...]
-
-
-_OFFICE = "application/vnd.openxmlformats-officedocument"
-FILE_KINDS = (
-    FileKind("PDF", "application/pdf", (".pdf",)),
-    FileKind("Word", f"{_OFFICE}.wordprocessingml.document", (".docx",)),
-    FileKind("PowerPoint", f"{_OFFICE}.presentationml.presentation", (".pptx",)),
-    FileKind("Excel", f"{_OFFICE}.spreadsheetml.sheet", (".xlsx",)),
-    FileKind("EPUB", "application/epub+zip", (".epub",)),
-    FileKind("HTML", "text/html", (".html", ".htm", ".xhtml")),
-    FileKind("Markdown", "text/markdown", (".md", ".markdown")),
-    FileKind("CSV", "text/csv", (".csv",)),
-    FileKind("TSV", "text/tab-separated-values", (".tsv", ".tab")),
-    FileKind("JSON", "application/json", (".json", ".jsonl", ".ndjson", ".geojson")),
-    FileKind("XML", "application/xml", (".xml", ".rss", ".atom")),
-    FileKind("plain text", "text/plain", (".txt", ".text", ".log")),
-)
-"""What documents are read as; the bytes decide, the endings only tell a file chooser what to show first."""
 
 _BASELINE = ("writer", "verifier")
 """The phases in which the engine `baseline` asks a model."""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-PartKind = Literal["sheet", "slide", "chapter"]
+PartKind = Literal["sheet", "slide", "chapter", "cell", "message", "attachment", "time"]
 
 
 @dataclass(frozen=True, slots=True)

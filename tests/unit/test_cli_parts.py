@@ -109,7 +109,7 @@ def library(tmp_path: Path) -> Path:
         "copy.md": b"one",
         "empty.txt": b"",
         "big.pdf": b"x" * (LARGEST + 1),
-        "photo.png": b"png",
+        "photo.png": b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR",
         ".hidden.txt": b"three",
         ".git/config.txt": b"four",
     }.items():
@@ -126,10 +126,53 @@ def test_a_folder_gives_its_documents_once_and_names_the_rest(library: Path) -> 
     """Subfolders are searched; hidden files are left out unsaid, all others that are unfit are named."""
     gathered = gather([str(library)], LARGEST)
     assert [found.name for found in gathered.found.values()] == ["a.txt", "sub/deep/B.HTML"]
-    assert {item.name for item in gathered.skipped} == {"big.pdf", "dangling.txt", "empty.txt", "photo.png", "pipe.txt"}
+    assert {item.name for item in gathered.skipped} == {
+        "big.pdf",
+        "dangling.txt",
+        "empty.txt",
+        "loop",
+        "photo.png",
+        "pipe.txt",
+    }
     line = gathered.skipped_line() or ""
-    assert line.startswith("Skipped 5 files: ")
+    assert line.startswith("Skipped 6 files: ")
     assert "\n" not in line
+
+
+def test_a_file_is_known_by_its_content_whatever_its_name(tmp_path: Path) -> None:
+    """Text is text with any ending or none; a picture is none, and a book may be called anything."""
+    texts = ["plan.rst", "Makefile", "notes.org", "app.log.1", "settings.yaml", "paper.tex", "odd.png", "tool.py"]
+    for name in texts:
+        (tmp_path / name).write_bytes(f"The basin of {name} is deep.".encode())
+    (tmp_path / "zeros.txt2").write_bytes(b"The basin is deep." * 20 + b"\x00" + b"And wide." * 20)
+    (tmp_path / "paper").write_bytes(b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n" + bytes(range(256)))
+    (tmp_path / "tool.bin").write_bytes(bytes(range(256)) * 8)
+    (tmp_path / "old.dat").write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1rest")
+    (tmp_path / "all.zip").write_bytes(b"PK\x03\x04rest")
+    gathered = gather([str(tmp_path)], LARGEST * 9)
+    assert {found.name for found in gathered.found.values()} == {*texts, "zeros.txt2", "paper"}
+    reasons = {item.name: item.reason for item in gathered.skipped}
+    assert reasons.keys() == {"tool.bin", "old.dat", "all.zip"}
+    assert "neither text" in reasons["tool.bin"]
+    assert "save it in a newer one" in reasons["old.dat"]
+    assert "unpack it" in reasons["all.zip"]
+
+
+def test_no_link_leads_out_of_a_folder(tmp_path: Path) -> None:
+    """A link to a file of the same folder is that file; what leads out of it is named and left alone."""
+    outside, inside = tmp_path / "outside", tmp_path / "docs"
+    for folder in (outside, inside):
+        folder.mkdir()
+        (folder / "a.txt").write_text(f"It lies in {folder.name}.")
+    (inside / "here.md").symlink_to(inside / "a.txt")
+    (inside / "there.md").symlink_to(outside / "a.txt")
+    (inside / "folder").symlink_to(outside)
+    (inside / "up.txt").symlink_to("../outside/a.txt")
+    gathered = gather([str(inside)], LARGEST)
+    assert [found.path.parent.name for found in gathered.found.values()] == ["docs"]
+    assert {item.name for item in gathered.skipped} == {"there.md", "folder", "up.txt"}
+    assert all("link" in item.reason for item in gathered.skipped)
+    assert len(gather([str(inside / "there.md")], LARGEST).found) == 1
 
 
 def test_long_lists_of_files_are_cut_but_counted() -> None:
@@ -143,7 +186,7 @@ def test_long_lists_of_files_are_cut_but_counted() -> None:
     ("name", "says"),
     [
         ("missing.txt", "does not exist"),
-        ("photo.png", "only txt"),
+        ("photo.png", "image/png is not read"),
         ("empty.txt", "empty"),
         ("big.pdf", "over the limit"),
         ("pipe.txt", "not a file"),

@@ -117,15 +117,6 @@ def test_what_the_reader_itself_says_is_kept() -> None:
     assert read.snapshots.failed == [broken]  # type: ignore[attr-defined]
 
 
-def test_a_wall_clock_is_no_verdict() -> None:
-    """How long work takes depends on who else works: the step fails, and nothing is remembered of the bytes."""
-    given = deps(CpuLimitExceeded("wall"))
-    with pytest.raises(CpuLimitExceeded):
-        handlers.parse(given, replace(LEASE, last_try=True))
-    assert given.snapshots.parsed(LEASE.owner_id, "0" * 64, reader_version(given.pdf_backend)) is None
-    assert given.blobs.dropped is False  # type: ignore[attr-defined]
-
-
 @pytest.mark.parametrize(
     ("size", "seconds"), [(0, 20.0), (3_000, 20.024), (2_500_000, 40.0), (10_000_000, 90.0), (10**9, 90.0)]
 )
@@ -136,7 +127,12 @@ def test_processor_time_is_granted_by_size(size: int, seconds: float) -> None:
     assert 2 * limits.cpu_s < limits.wall_s < KINDS[StepKind.PARSE].deadline_s - 60
 
 
-SHELL = Parse(content_sha256="0" * 64, reader_version="2", status="thin_content", reason="The page needs JavaScript.")
+SHELL = Parse(
+    content_sha256="0" * 64,
+    reader_version=reader_version("pymupdf"),
+    status="thin_content",
+    reason="The page needs JavaScript.",
+)
 
 
 @pytest.mark.parametrize(

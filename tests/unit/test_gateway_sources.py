@@ -8,10 +8,10 @@ from flask.testing import FlaskClient
 
 from services.extractor.reading import mime
 from services.gateway.app import create_app
-from services.gateway.capabilities import FILE_KINDS
 from services.gateway.deps import Configured, Limits
 from shared.contracts.runs import CreateRun
 from shared.domain.budget import TIERS, Depth
+from shared.domain.file_kinds import FILE_KINDS
 from shared.domain.ids import LOCAL_OWNER, OwnerId
 from shared.ports.services import ServiceState
 from tests.factories.research import make_document, make_evidence, make_snapshot, make_source

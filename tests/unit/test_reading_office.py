@@ -152,9 +152,10 @@ def with_main(main: str | bytes) -> bytes:
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "EncryptedPackage".encode("utf-16-le"), "encrypted"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "unsupported"),
         (archive({"a.txt": "x"}), "unsupported"),
-        (archive({"mimetype": "application/vnd.oasis.opendocument.text"}), "unsupported"),
+        (archive({"mimetype": "application/vnd.oasis.opendocument.text"}), "broken"),
+        (archive({"mimetype": "application/vnd.oasis.opendocument.database"}), "unsupported"),
     ],
-    ids="entities dtd deep bomb markup no-main cut blank drm password old zip odt".split(),
+    ids="entities dtd deep bomb markup no-main cut blank drm password old zip odt odb".split(),
 )
 def test_every_archive_ends_in_a_status(data: bytes, status: str) -> None:
     """Nothing is expanded, followed or unpacked without end; what cannot be read says why."""

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from services.extractor.reading.alphabets import ALPHABETS, KANA
+from services.extractor.reading.frequent import likings
 from services.extractor.reading.labels import UTF_8, WINDOWS_1252, Encoding, encoding_of, encodings
 
-EncodingSource = Literal["bom", "header", "meta", "detected", "default"]
+EncodingSource = Literal["bom", "header", "meta", "detected", "guessed", "default"]
 
 _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16le"), (b"\xfe\xff", "utf-16be"))
 _HEADER = re.compile(r"charset\s*=\s*[\"']?\s*([^\s;\"',]+)", re.IGNORECASE)
@@ -33,13 +34,21 @@ _ALIASES = {
 }
 _JAPANESE = ("euc-jp", "cp932")
 _MAX_BAD_SHARE = 0.02
+_LITTLE = 40  # bytes that are not ASCII; fewer are a guess
+_LIKELY, _SURE, _AHEAD, _ENOUGH = 1.0, 1.6, 0.4, 5  # scores of characters by their use, and how many they are
 _NON_ASCII_BYTE = re.compile(rb"[^\x00-\x7f]")
+_NON_ASCII_WORD = re.compile(r"[^\x00-\x7f]+")
+_MIXED_WORD = re.compile(r"[A-Za-z][^\x00-\x7f]|[^\x00-\x7f][A-Za-z]")
+_RUSSIAN = re.compile(r"[А-ЯЁ]?[а-яё]+|[А-ЯЁ]+")
 _NON_ASCII = re.compile(r"[^\x00-\x7f]")
 
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """Text, the standard's name of its encoding, and who said so ("default": only ASCII, or nothing fitted)."""
+    """Text, the standard's name of its encoding, and who said so.
+
+    "guessed": too little of it is not ASCII to be sure. "default": only ASCII, or nothing fitted.
+    """
 
     text: str
     encoding: str
@@ -91,7 +100,8 @@ def _strict(data: bytes, encoding: Encoding) -> str | None:
     try:
         return data.decode(encoding.codec)
     except UnicodeDecodeError as error:
-        if error.start < len(data) - 3 or data[: error.start].isascii():
+        is_cut = error.start >= len(data) - 3 and error.reason.startswith(("unexpected end", "incomplete"))
+        if not is_cut or data[: error.start].isascii():
             return None
     return data.decode(encoding.codec, "replace")
 
@@ -119,9 +129,15 @@ def _detected(data: bytes) -> Decoded:
             return Decoded(text, japanese.name, "detected")
         return Decoded(data.decode("ascii"), UTF_8.name, "default")
     sample = _sample(data)
-    for guess in (_tolerable_utf_8(data), _japanese(sample), _by_alphabet(sample), _by_statistics(sample)):
+    common, is_sure = _by_common_characters(sample)
+    sure = common if is_sure else None
+    for guess in (_tolerable_utf_8(data), _japanese(sample), sure, _by_alphabet(sample)):
         if guess is not None:
             return Decoded(data.decode(guess.codec, "replace"), guess.name, "detected")
+    is_little = len(_NON_ASCII_BYTE.findall(sample)) < _LITTLE
+    guess = ((_cyrillic(sample) or common) if is_little else None) or _by_statistics(sample)
+    if guess is not None:
+        return Decoded(data.decode(guess.codec, "replace"), guess.name, "guessed" if is_little else "detected")
     return Decoded(data.decode(WINDOWS_1252.codec, "replace"), WINDOWS_1252.name, "default")
 
 
@@ -157,6 +173,26 @@ def _japanese(sample: bytes) -> Encoding | None:
         if len(others) >= 4 and lost < _MAX_BAD_SHARE and sum(map(KANA.__contains__, others)) > len(others) * 0.2:
             return encoding_of({"cp932": "shift_jis"}.get(codec, codec))
     return None
+
+
+def _by_common_characters(sample: bytes) -> tuple[Encoding | None, bool]:
+    """Return the East Asian encoding in which the bytes are characters that are used, and whether that is sure."""
+    found = likings(sample)
+    if not found or found[0].score < _LIKELY:
+        return None, False
+    best, next_score = found[0], found[1].score if len(found) > 1 else 0.0
+    is_sure = best.characters >= _ENOUGH and best.score >= _SURE and best.score - next_score >= _AHEAD
+    return encoding_of(
+        {"cp932": "shift_jis", "cp949": "euc-kr", "gb18030": "gbk", "big5hkscs": "big5"}.get(best.codec, best.codec)
+    ), is_sure
+
+
+def _cyrillic(sample: bytes) -> Encoding | None:
+    """Recognise words that are Russian as they stand, small letters after at most one capital one."""
+    text = sample.decode("cp1251", "replace")
+    words = _NON_ASCII_WORD.findall(text)
+    is_mixed = _MIXED_WORD.search(text) or max(map(len, words), default=0) < 3
+    return encoding_of("windows-1251") if not is_mixed and all(map(_RUSSIAN.fullmatch, words)) else None
 
 
 def _by_alphabet(sample: bytes) -> Encoding | None:

@@ -8,7 +8,7 @@ from services.extractor.reading.blocks import Block, assemble, on_part, parts_of
 from services.extractor.reading.charset import decode
 from services.extractor.reading.dates import iso_date
 from services.extractor.reading.hidden import prune
-from services.extractor.reading.markup import inline_text
+from services.extractor.reading.markup import inline_text, tag_of
 from services.extractor.reading.mime import EPUB
 from services.extractor.reading.package import Package, resolved
 from services.extractor.reading.raising import flatten_raised
@@ -22,6 +22,7 @@ _CONTAINER = "META-INF/container.xml"
 _ENCRYPTION = "META-INF/encryption.xml"
 _FONT_SCRAMBLING = ("http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC")
 _DOCUMENTS = frozenset(("application/xhtml+xml", "text/html", "application/x-dtbook+xml"))
+_NOTE_MARKS = frozenset(("noteref", "doc-noteref", "backlink", "doc-backlink"))
 _DEEP = "parse-truncated: a chapter nests too deeply; structure was dropped and text may be missing."
 
 
@@ -105,10 +106,36 @@ def _chapter(data: bytes) -> tuple[list[Block], str, bool]:
     if tree is None:
         return [], "", too_deep
     title = inline_text(found) if (found := tree.find(".//title")) is not None else ""
-    flatten_raised(tree, prune(tree))
+    styles = prune(tree)
+    _drop_note_marks(tree)
+    flatten_raised(tree, styles)
     blocks = blocks_of(tree)
     heading = next((block.text for block in blocks if block.kind == "heading"), "")
     return blocks, (heading or title)[:200], too_deep
+
+
+def _drop_note_marks(tree: _Element) -> None:
+    """Remove, in place, the marks that lead to notes and back; what they are is said by their type or role."""
+    for mark in list(tree.iter()):
+        kinds = {*(attribute(mark, "epub:type") or "").split(), *(attribute(mark, "role") or "").split()}
+        if not tag_of(mark) or kinds.isdisjoint(_NOTE_MARKS):
+            continue
+        above = mark.getparent()
+        is_whole = above is not None and tag_of(above) == "sup" and inline_text(above) == inline_text(mark)
+        node = above if is_whole and above is not None else mark
+        _remove(node)
+
+
+def _remove(node: _Element) -> None:
+    """Take an element out of its tree; the text after it stays."""
+    tail, before, parent = node.tail or "", node.getprevious(), node.getparent()
+    if parent is None:
+        return
+    if before is not None:
+        before.tail = (before.tail or "") + tail
+    else:
+        parent.text = (parent.text or "") + tail
+    parent.remove(node)
 
 
 def _said(about: _Element | None, name: str) -> str | None:

@@ -5,7 +5,7 @@ import re
 from markdown_it import MarkdownIt
 
 from services.extractor.reading import plain
-from services.extractor.reading.blocks import assemble
+from services.extractor.reading.blocks import Block, assemble
 from services.extractor.reading.charset import decode
 from services.extractor.reading.dates import iso_date
 from services.extractor.reading.hidden import prune
@@ -26,10 +26,8 @@ def read(data: bytes, content_type: str | None) -> Reading:
     decoded = decode(data, content_type, markup=False)
     source = clean(decoded.text)
     fields, body = _front_matter(source)
-    tree, too_deep = parse(f"<html><body>{_renderer().render(without_tags(body))}</body></html>")
-    if tree is not None:
-        prune(tree)
-    made = assemble((blocks_of(tree) if tree is not None else []) or plain.blocks_of(body))
+    blocks, too_deep = _blocks(without_tags(body))
+    made = assemble(blocks)
     first = made.headings[0].text if made.headings else None
     return Reading(
         status="ok" if made.text else "empty",
@@ -50,6 +48,19 @@ def read(data: bytes, content_type: str | None) -> Reading:
         headings=made.headings,
         truncated=made.truncated or too_deep,
     )
+
+
+def markdown_blocks(source: str) -> list[Block]:
+    """Return the blocks of Markdown that stands inside another file."""
+    return _blocks(clean(source))[0]
+
+
+def _blocks(body: str) -> tuple[list[Block], bool]:
+    """Return the blocks of a document, and whether it nests too deeply."""
+    tree, too_deep = parse(f"<html><body>{_renderer().render(body)}</body></html>")
+    if tree is not None:
+        prune(tree)
+    return (blocks_of(tree) if tree is not None else []) or plain.blocks_of(body), too_deep
 
 
 def _renderer() -> MarkdownIt:

@@ -3,40 +3,78 @@
 import re
 import struct
 from io import BytesIO
-from typing import Final
 from zipfile import BadZipFile, ZipFile
 
-HTML: Final = "text/html"
-PDF: Final = "application/pdf"
-MARKDOWN: Final = "text/markdown"
-PLAIN: Final = "text/plain"
-XML: Final = "application/xml"
-CSV: Final = "text/csv"
-TSV: Final = "text/tab-separated-values"
-JSON: Final = "application/json"
-DOCX: Final = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
-PPTX: Final = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
-XLSX: Final = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
-EPUB: Final = "application/epub+zip"
-ZIP: Final = "application/zip"
-OLE: Final = "application/x-ole-storage"
-BINARY: Final = "application/octet-stream"
-
-_HINTS = (
-    (MARKDOWN, (".md", ".markdown")),
-    (HTML, (".html", ".htm", ".xhtml")),
-    (CSV, (".csv",)),
-    (TSV, (".tsv", ".tab")),
-    (JSON, (".json", ".jsonl", ".ndjson", ".geojson")),
-    (XML, (".xml", ".rss", ".atom")),
+from shared.domain.file_kinds import (
+    CSV,
+    DOCX,
+    EPUB,
+    FILE_KINDS,
+    HTML,
+    JSON,
+    MAIL,
+    MARKDOWN,
+    MBOX,
+    NOTEBOOK,
+    ODP,
+    ODS,
+    ODT,
+    PDF,
+    PLAIN,
+    PPTX,
+    RTF,
+    SUBRIP,
+    TSV,
+    WEBVTT,
+    XLSX,
+    XML,
 )
+from shared.domain.file_marks import BINARY, BOMS, OLE, ZIP, by_magic, looks_binary
+
+__all__ = [
+    "BINARY",
+    "CSV",
+    "DOCX",
+    "EPUB",
+    "HTML",
+    "JSON",
+    "MAIL",
+    "MARKDOWN",
+    "MBOX",
+    "NOTEBOOK",
+    "ODP",
+    "ODS",
+    "ODT",
+    "OLE",
+    "PDF",
+    "PLAIN",
+    "PPTX",
+    "RTF",
+    "SUBRIP",
+    "TSV",
+    "WEBVTT",
+    "XLSX",
+    "XML",
+    "ZIP",
+    "sniff",
+]
+
+_HINTS = tuple((kind.media_type, kind.endings) for kind in FILE_KINDS if kind.is_text and kind.media_type != PLAIN)
 _JSON_START = re.compile(rb"\s*(?:\{\s*[\"}]|\[\s*[\[{])")
 _JSON_TYPE = re.compile(r"(?:application|text)/(?:(?:[\w.+-]+\+)?json|x-ndjson|jsonl|json-seq)")
-_ARCHIVES = (
-    (DOCX, (".docx", ".docm", ".dotx"), b"word/"),
-    (PPTX, (".pptx", ".pptm", ".ppsx"), b"ppt/"),
-    (XLSX, (".xlsx", ".xlsm", ".xltx"), b"xl/"),
-    (EPUB, (".epub",), b"META-INF/container.xml"),
+_MARKS_IN_ARCHIVES = {
+    DOCX: b"word/",
+    PPTX: b"ppt/",
+    XLSX: b"xl/",
+    EPUB: b"META-INF/container.xml",
+    ODT: b"opendocument.text",
+    ODS: b"opendocument.spreadsheet",
+    ODP: b"opendocument.presentation",
+}
+_ARCHIVES = tuple(
+    (k.media_type, k.endings, _MARKS_IN_ARCHIVES[k.media_type])
+    for k in FILE_KINDS
+    if k.media_type in _MARKS_IN_ARCHIVES
 )
 # The content type of an archive's main part tells what the archive is (ECMA-376-2, 8.2).
 _MAIN_PARTS = (
@@ -50,38 +88,9 @@ _MAIN_PARTS = (
     (XLSX, re.compile(rb"spreadsheetml\.(?:sheet|template)\.main|ms-excel\.(?:sheet|template)\.macroEnabled\w*\.main")),
 )
 _SAYS_NOTHING = frozenset(("", "application/octet-stream", "binary/octet-stream"))
-_PLAIN_NAMES = (".txt", ".text", ".log")
+_PLAIN_NAMES = next(kind.endings for kind in FILE_KINDS if kind.media_type == PLAIN)
 _MAX_TYPES = 2_000_000  # bytes of a list of content types
 _HEAD = 1024
-_MAGIC: tuple[tuple[bytes, str], ...] = (
-    (b"PK\x03\x04", ZIP),
-    (b"PK\x05\x06", ZIP),
-    (b"\x1f\x8b", "application/gzip"),
-    (b"BZh", "application/x-bzip2"),
-    (b"\xfd7zXZ\x00", "application/x-xz"),
-    (b"7z\xbc\xaf\x27\x1c", "application/x-7z-compressed"),
-    (b"Rar!\x1a\x07", "application/vnd.rar"),
-    (b"\x28\xb5\x2f\xfd", "application/zstd"),
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", OLE),
-    (b"{\\rtf", "application/rtf"),
-    (b"%!PS", "application/postscript"),
-    (b"\x89PNG\r\n\x1a\n", "image/png"),
-    (b"\xff\xd8\xff", "image/jpeg"),
-    (b"GIF87a", "image/gif"),
-    (b"GIF89a", "image/gif"),
-    (b"II*\x00", "image/tiff"),
-    (b"MM\x00*", "image/tiff"),
-    (b"BM\x00", "image/bmp"),
-    (b"OggS", "application/ogg"),
-    (b"ID3", "audio/mpeg"),
-    (b"\x1aE\xdf\xa3", "video/webm"),
-    (b"fLaC", "audio/flac"),
-    (b"wOFF", "font/woff"),
-    (b"wOF2", "font/woff2"),
-    (b"\x7fELF", "application/x-executable"),
-    (b"\x00asm", "application/wasm"),
-    (b"SQLite format 3\x00", "application/vnd.sqlite3"),
-)
 _DOCUMENT = re.compile(rb"<(?:!doctype\s+html|html)[\s>]", re.IGNORECASE)
 _XML_ROOT = re.compile(rb"\s*<(?:\?xml|rss|feed|svg|urlset|sitemapindex|opml)[\s>]", re.IGNORECASE)
 _MARKUP = re.compile(
@@ -90,7 +99,12 @@ _MARKUP = re.compile(
     re.IGNORECASE,
 )
 _LEADING = re.compile(rb"(?:\s|<!--.*?-->|<\?xml[^>]*\?>)*", re.DOTALL)
-_BOMS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
+_SUBTITLE = re.compile(rb"\s*(?:\d+\s*\n)?(?:\d{1,3}:)?\d{1,3}:\d\d[,.]\d{3}[ \t]+-->[ \t]+(?:\d{1,3}:)?\d{1,3}:\d\d")
+_HEADER = re.compile(
+    rb"(?m)^(from|to|cc|subject|date|message-id|received|return-path|mime-version|delivered-to|sender):", re.I
+)
+_HEADERS = re.compile(rb"(?:[!-9;-~]+:[^\n]*\n(?:[ \t]+[^\n]*\n)*){3,}")
+_FROM_LINE = re.compile(rb"From \S+[^\n]{0,100}\d{4}[^\n]{0,20}\n")
 _XML_TYPE = re.compile(r"(?:application|text)/(?:[\w.+-]+\+)?xml\b")
 
 
@@ -104,26 +118,16 @@ def sniff(data: bytes, *, name: str | None, content_type: str | None) -> str:
     head = data[: _HEAD * 4]
     if _is_pdf(head):
         return PDF
-    known = _by_mark(data, (name or "").lower())
+    known = by_magic(data)
     if known is not None:
-        return known
-    if _looks_binary(data, content_type or ""):
+        return _kind_of_archive(data, (name or "").lower()) if known == ZIP else known
+    if "utf-16" not in (content_type or "").lower() and looks_binary(data):
         return BINARY
     text = head.replace(b"\x00", b"")
-    for mark in _BOMS:
+    for mark in BOMS:
         text = text.removeprefix(mark)
     declared = (content_type or "").split(";")[0].strip().lower()
     return _kind_of_text(text, (name or "").lower(), declared)
-
-
-def _by_mark(data: bytes, name: str) -> str | None:
-    """Return the kind of file that begins with a mark of its own."""
-    for magic, mime in _MAGIC:
-        if data.startswith(magic):
-            return _kind_of_archive(data, name) if mime == ZIP else mime
-    if data[:4] == b"RIFF" or data[4:8] == b"ftyp":
-        return "image/webp" if data[8:12] == b"WEBP" else "video/mp4"
-    return None
 
 
 def _kind_of_archive(data: bytes, name: str) -> str:
@@ -141,7 +145,7 @@ def _declared_archive(archive: ZipFile) -> str:
     parts = {entry.filename: entry for entry in archive.infolist()}
     declared = parts.get("mimetype")
     if declared is not None and declared.file_size < 200:
-        mime = archive.read(declared).decode("ascii", "replace").strip()
+        mime = archive.read(declared).decode("ascii", "replace").strip().removesuffix("-template")
         return mime if re.fullmatch(r"application/[\w.+-]+", mime) else ZIP
     types = parts.get("[Content_Types].xml")
     if types is not None and types.file_size <= _MAX_TYPES:
@@ -154,18 +158,6 @@ def _is_pdf(head: bytes) -> bool:
     """Tell whether the mark stands in the first 1,024 bytes (as viewers allow), and not in a page that mentions it."""
     position = head[:_HEAD].find(b"%PDF-")
     return position == 0 or (position > 0 and not _MARKUP.search(head[:position]))
-
-
-def _looks_binary(data: bytes, content_type: str) -> bool:
-    """Tell whether the bytes hold controls that no text has; UTF-16 has zeros, in every second place."""
-    sample = data[: _HEAD * 8]
-    if sample.startswith(_BOMS[1:]) or "utf-16" in content_type.lower():
-        return False
-    zeros = sample.count(0)
-    if zeros and not (sample[::2].count(0) in (0, zeros) and zeros > len(sample) * 0.4):
-        return zeros > len(sample) * 0.001 or not sample.isascii()
-    controls = sum(sample.count(code) for code in (*range(1, 8), *range(14, 27), 28, 29, 30, 31))
-    return controls > max(2, len(sample) * 0.02)
 
 
 def _kind_of_text(text: bytes, name: str, declared: str) -> str:
@@ -186,9 +178,32 @@ def _by_hint(name: str, declared: str) -> str | None:
 
 def _by_start(text: bytes, body: bytes, name: str, declared: str) -> str:
     """Return the kind of text that nothing tells but its beginning; `body` comes after comments and declarations."""
+    if (structured := _structured(text)) is not None and declared in (*_SAYS_NOTHING, PLAIN):
+        return structured
     if _XML_ROOT.match(text) or (_XML_TYPE.fullmatch(declared) and body.startswith(b"<")):
         return XML
     says_nothing = declared in _SAYS_NOTHING and not name.endswith(_PLAIN_NAMES)
     if says_nothing and _JSON_START.match(text):
-        return JSON
+        return NOTEBOOK if b'"cell_type"' in text and b'"cells"' in text else JSON
     return HTML if _MARKUP.match(body) and not declared.startswith("text/") else PLAIN
+
+
+def _structured(text: bytes) -> str | None:
+    """Return the kind of text that has a beginning of its own: subtitles, a mail, a mailbox."""
+    text = text.replace(b"\r\n", b"\n")
+    if text.startswith(b"WEBVTT"):
+        return WEBVTT
+    if _SUBTITLE.match(text):
+        return SUBRIP
+    sender = _FROM_LINE.match(text)
+    headers = _HEADERS.match(text, sender.end() if sender else 0)
+    if headers is None:
+        return None
+    named = {name.lower() for name in _HEADER.findall(headers.group())}
+    if sender is not None and named:
+        return MBOX
+    return (
+        MAIL
+        if b"from" in named and len(named) >= 3 and (named & {b"message-id", b"received", b"mime-version"})
+        else None
+    )

@@ -6,6 +6,7 @@ note is left out.
 """
 
 import re
+from collections.abc import Callable
 
 UP, DOWN, _END = "\ufdd0", "\ufdd1", "\ufdd2"  # noncharacters: never part of a text
 _MARKS = re.compile(f"[{UP}{DOWN}{_END}]")
@@ -44,6 +45,7 @@ _BEFORE_OPERATOR = re.compile(r"\s*" + _OPERATOR)
 _VARIABLE = re.compile(r"(?<![\w'’.-])(?:[A-Za-z\u0370-\u03ff]|sin|cos|tan|log|ln)\Z")
 _UNIT = re.compile(
     r"(?:(?:(?<=[\d\s/·⋅(×])|^)(?:[kcdmnµμ]?m|ft|yd|mi|kg|[kcd]?pc|Mpc|mol|px|s|h|K|W|V|J|sec)"
+    r"|\d\s(?:(?:milli|centi|kilo)?met(?:re|er)s?|foot|feet|inch(?:es)?|yards?|miles?)"
     r"|\d\s*in|/\s*[a-z]{1,3})\Z"
 )
 _BRACKET = re.compile(r"[)\]|}]\Z")
@@ -83,10 +85,8 @@ def settle(text: str) -> str:
     for found in _GROUP.finditer(text):
         done += text[start : found.start()]
         start = found.end()
-        if found["place"] == UP:
-            done += _of_raised(found["text"], done, _MARKS.sub("", text[start:]))
-        else:
-            done += _of_lowered(found["text"], done)
+        meaning: Callable[[str, str, str], str] = _of_raised if found["place"] == UP else _of_lowered
+        done += meaning(found["text"], done, _MARKS.sub("", text[start:]))
     return _MARKS.sub("", done + text[start:])
 
 
@@ -108,7 +108,7 @@ def _mixed_number(found: re.Match[str]) -> str:
     return found["whole"] + _written(found["over"], found["under"], found["whole"])
 
 
-def _of_lowered(text: str, before: str) -> str:
+def _of_lowered(text: str, before: str, _: str) -> str:
     """Return lowered letters: as letters of their word, but digits after a figure as such."""
     return text.translate(_LOWERED) if text.isdigit() and before[-1:].isdigit() else text
 

@@ -16,11 +16,13 @@ ValueKind = Literal["text", "number", "date"]
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """What one cell shows, in which column (from 1), and whether it is text, a figure or a date."""
+    """What one cell shows, in which column (from 1), whether it is text, a figure or a date, and how wide it is."""
 
     column: int
     text: str
     kind: ValueKind
+    width: int = 1
+    """How many columns a merged cell reaches over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +72,7 @@ class _Table:
         self._begins = self._begins or apart
         self._last = row.number
         if self._groups is not None:
-            self._names = _joined_names(self._groups, row)
-            self._headers.append(row)
-            self._groups, self._begins = None, False
+            self._take_lower_names(self._groups, row, below)
             return
         if apart:
             yield from self.unused()
@@ -85,9 +85,18 @@ class _Table:
         self._headers.clear()
         yield _block(row, names, opens=apart)
 
+    def _take_lower_names(self, groups: dict[int, str], row: SheetRow, below: SheetRow | None) -> None:
+        """Take the row below one that names groups: the names of columns, or of smaller groups."""
+        self._headers.append(row)
+        if below is not None and any(value.width > 1 for value in row.values) and _are_groups(row, below):
+            self._groups = _joined_names(groups, _spread(row, below))
+            return
+        self._names = _joined_names(groups, {value.column: value.text for value in row.values})
+        self._groups, self._begins = None, False
+
     def _take_names(self, row: SheetRow, below: SheetRow) -> bool:
         """Take a row that names columns; tell whether it does."""
-        if not (self._begins and _are_labels(row, below)):
+        if not (self._begins and (_are_labels(row, below) or _reaches_over_some(row, below))):
             return False
         if _are_groups(row, below):
             self._groups = _spread(row, below)
@@ -131,26 +140,48 @@ def _is_label(value: Value) -> bool:
 
 def _are_groups(row: SheetRow, below: SheetRow) -> bool:
     """Tell whether a row names groups of the columns that the row below it names."""
+    if any(_heads_several(value, below) for value in row.values):
+        return _are_labels(below, row)
     columns = [value.column for value in row.values]
-    width = columns[-1] - columns[0] + 1
+    width = columns[-1] + row.values[-1].width - columns[0]
     return len(below.values) > len(columns) and width > len(columns) and _are_labels(below, row)
 
 
+def _heads_several(value: Value, below: SheetRow) -> bool:
+    """Tell whether a merged cell reaches over several cells of the row below it."""
+    return sum(value.column <= inner.column < value.column + value.width for inner in below.values) > 1
+
+
+def _reaches_over_some(row: SheetRow, below: SheetRow) -> bool:
+    """Tell whether a row holds one merged cell that reaches over some of the columns below it, and not over all."""
+    value = row.values[0]
+    if len(row.values) != 1 or value.width < 2 or not _is_label(value):
+        return False
+    if any(inner.width > 1 for inner in below.values):
+        return True
+    last = value.column + value.width - 1
+    return below.values[0].column < value.column or below.values[-1].column > last
+
+
 def _spread(row: SheetRow, below: SheetRow) -> dict[int, str]:
-    """Return the group of each column: a name reaches right to the next one."""
-    starts = {value.column: value.text for value in row.values}
+    """Return the group of each column: a merged name reaches over its cells, in a row without such to the next one."""
+    starts = {value.column: value for value in row.values}
+    is_merged = any(value.width > 1 for value in row.values)
     spread: dict[int, str] = {}
-    group = ""
-    for column in range(min(starts), max(value.column for value in below.values) + 1):
-        group = starts.get(column, group)
-        spread[column] = group
+    group, end = "", 0
+    for column in range(min(starts), max(value.column + value.width for value in below.values)):
+        if column in starts:
+            group, end = starts[column].text, column + starts[column].width
+        spread[column] = group if column < end or not is_merged else ""
     return spread
 
 
-def _joined_names(groups: Mapping[int, str], row: SheetRow) -> dict[int, str]:
-    """Return the names of columns below the names of their groups."""
-    own = {value.column: value.text for value in row.values}
-    joined = {column: f"{groups.get(column, '')} {name}".strip() for column, name in own.items()}
+def _joined_names(groups: Mapping[int, str], own: Mapping[int, str]) -> dict[int, str]:
+    """Return the names of columns below the names of their groups, each name once."""
+    joined = {
+        column: name if groups.get(column, "") in ("", name) else f"{groups[column]} {name}".strip()
+        for column, name in own.items()
+    }
     return {column: name for column, name in groups.items() if column not in own} | joined
 
 

@@ -1,6 +1,6 @@
-"""PPTX to text: slide by slide, in the order of the show, with title, text, tables and the speaker's notes.
+"""PPTX to text: slide by slide, in the order of the show, with title, text, tables, charts, diagrams, speaker's notes.
 
-Slide numbers, dates and footers are left out; of a hidden slide only its number counts.
+Slide numbers, dates, footers, hidden shapes and white text are left out; hidden slides are counted and told.
 """
 
 from collections.abc import Iterator
@@ -8,11 +8,14 @@ from collections.abc import Iterator
 from lxml.etree import Element, SubElement, _Element, iterwalk
 
 from services.extractor.reading.blocks import Block, assemble, on_part, parts_of, squeeze
+from services.extractor.reading.charts import graphic_part, relation_id, write_graphic
 from services.extractor.reading.mime import PPTX
 from services.extractor.reading.office import main_part, properties
 from services.extractor.reading.package import Package, first_of
+from services.extractor.reading.raised import marked, settle
 from services.extractor.reading.result import Reading, Unreadable
 from services.extractor.reading.serialize import blocks_of
+from services.extractor.reading.slide_looks import Ground, ground_of, is_filled, is_unseen, place_of
 from services.extractor.reading.xml import attribute, child, local
 
 MAX_SLIDES = 2_000
@@ -20,23 +23,28 @@ _TITLES = frozenset(("title", "ctrTitle"))
 _FURNITURE = frozenset(("dt", "ftr", "sldNum", "hdr", "sldImg"))
 _OUTLINES = frozenset(("body", "obj", ""))
 _SKIPPED = frozenset(("Fallback", "pPr", "rPr", "endParaRPr"))
+_SEEN = Ground(white=False, covered=True)
 
 
 def read(data: bytes) -> Reading:
     """Read a presentation; raise `Unreadable` for one that cannot be."""
     package = Package(data)
-    slides = [_slide(package, name) for name in _slide_parts(package)]
+    found = [_slide(package, name) for name in _slide_parts(package)]
+    slides = [Element("body") if tree is None else tree for tree in found]
+    hidden = found.count(None)
     blocks: list[Block] = []
     for number, tree in enumerate(slides, start=1):
         blocks += on_part(blocks_of(tree), number)
     made = assemble(blocks, page_count=len(slides))
     titles = [squeeze(tree.findtext("h1") or "") for tree in slides]
     about = properties(package)
+    told = ["The text was cut at the limit."] if made.truncated else []
+    told += [f"{hidden} hidden slide{'s' * (hidden > 1)} left out."] if hidden else []
     return Reading(
         status="ok" if made.text else "empty",
         mime=PPTX,
         reader="slides",
-        reason="The text was cut at the limit." if made.truncated else None,
+        reason=" ".join(told) or None,
         title=about.title or next(filter(None, titles), None),
         author=about.author,
         published_at=about.published_at,
@@ -54,29 +62,31 @@ def _slide_parts(package: Package) -> list[str]:
     main = main_part(package)
     relations = package.relations(main)
     listed = child(package.xml(main), "sldIdLst")
-    ids = [_relation_id(node) for node in listed] if listed is not None else []
+    ids = [relation_id(node) for node in listed] if listed is not None else []
     if len(ids) > MAX_SLIDES:
         raise Unreadable("too_large", f"The presentation has more than {MAX_SLIDES:,} slides.")
     return [relations[found].target for found in ids if found in relations and package.has(relations[found].target)]
 
 
-def _relation_id(node: _Element) -> str:
-    """Return the id of a relationship, which has the same local name as the number of a slide."""
-    return next((str(value) for key, value in node.items() if str(key).endswith("relationships}id")), "")
-
-
-def _slide(package: Package, name: str) -> _Element:
-    """Return one slide as a small tree of HTML elements: its title first, its notes last."""
+def _slide(package: Package, name: str) -> _Element | None:
+    """Return one slide as a small tree of HTML elements: its title first, its notes last; None for a hidden one."""
     tree = Element("body")
     root = package.xml(name)
     if attribute(root, "show") in ("0", "false"):
-        return tree
+        return None
+    relations = package.relations(name)
+    ground = ground_of(package, name, root)
     shapes = list(_shapes(root))
     for is_title in (True, False):
         for shape in shapes:
-            if (_placeholder(shape) in _TITLES) is is_title:
-                _write_shape(shape, tree)
-    notes = first_of(package.relations(name), "notesSlide")
+            if (_placeholder(shape) in _TITLES) is not is_title:
+                continue
+            graphic = graphic_part(shape, relations)
+            if graphic is not None:
+                write_graphic(package, graphic, tree)
+            else:
+                _write_shape(shape, tree, ground)
+    notes = first_of(relations, "notesSlide")
     if notes is not None and package.has(notes):
         _write_notes(package.xml(notes), tree)
     return tree
@@ -87,11 +97,18 @@ def _shapes(root: _Element) -> Iterator[_Element]:
     walk = iterwalk(root, events=("start",))
     for _, node in walk:
         kind = local(node)
-        if kind in _SKIPPED:
+        if kind in _SKIPPED or _is_hidden(node):
             walk.skip_subtree()
-        elif kind in ("sp", "tbl"):
+        elif kind in ("sp", "tbl", "chart", "relIds"):
             yield node
             walk.skip_subtree()
+
+
+def _is_hidden(node: _Element) -> bool:
+    """Tell whether a shape, a picture or a group was hidden in the list of what is on the slide."""
+    holder = next((inner for inner in node if local(inner).startswith("nv") and local(inner).endswith("Pr")), None)
+    about = child(holder, "cNvPr")
+    return about is not None and attribute(about, "hidden") in ("1", "true")
 
 
 def _placeholder(shape: _Element) -> str | None:
@@ -100,39 +117,42 @@ def _placeholder(shape: _Element) -> str | None:
     return None if place is None else attribute(place, "type") or ""
 
 
-def _write_shape(shape: _Element, tree: _Element) -> None:
+def _write_shape(shape: _Element, tree: _Element, ground: Ground) -> None:
     """Add the text of a shape, or a table."""
     if local(shape) == "tbl":
         _write_table(shape, tree)
         return
     place = _placeholder(shape)
+    if place is not None or is_filled(shape):
+        ground = _SEEN  # what a place of the layout stands on is not told on the slide
     body = child(shape, "txBody")
     if place in _FURNITURE or body is None:
         return
     if place in _TITLES:
-        SubElement(tree, "h1").text = squeeze(" ".join(_paragraphs(body)))
+        SubElement(tree, "h1").text = squeeze(" ".join(_paragraphs(body, ground)))
         return
-    for text in _paragraphs(body):
+    for text in _paragraphs(body, ground):
         SubElement(tree, "li" if place in _OUTLINES else "p").text = text
 
 
-def _paragraphs(body: _Element) -> Iterator[str]:
+def _paragraphs(body: _Element, ground: Ground = _SEEN) -> Iterator[str]:
     """Yield the paragraphs of a text that hold anything; a line break counts as a space."""
     for paragraph in (node for node in body if local(node) == "p"):
-        text = squeeze("".join(_words(paragraph)))
+        text = squeeze(settle("".join(_words(paragraph, ground))))
         if text:
             yield text
 
 
-def _words(paragraph: _Element) -> Iterator[str]:
-    """Yield the text of a paragraph."""
+def _words(paragraph: _Element, ground: Ground) -> Iterator[str]:
+    """Yield the text of a paragraph that is seen; raised letters stand between marks."""
     walk = iterwalk(paragraph, events=("start",))
     for _, node in walk:
         kind = local(node)
-        if kind in _SKIPPED:
+        if kind in _SKIPPED or (kind == "r" and is_unseen(node, ground)):
             walk.skip_subtree()
         elif kind == "t":
-            yield node.text or ""
+            run = node.getparent()
+            yield marked(node.text or "", place_of(run)) if run is not None else node.text or ""
         elif kind == "br":
             yield " "
 

@@ -1,34 +1,41 @@
 """DOCX to text: paragraphs, headings by style, lists, tables, text boxes and notes, as the reader of a print sees them.
 
-The document becomes a small tree of HTML elements, so that lists and tables are read as those of pages are. Deleted and
-hidden text, comments, field codes, headers and footers are left out.
+The document becomes a small tree of HTML elements, so that lists and tables are read as those of pages are. Deleted,
+hidden and white text, note marks, comments, field codes, headers and footers are left out; charts and diagrams follow
+their paragraph.
 """
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
-from lxml.etree import Element, SubElement, _Element, iterwalk
+from lxml.etree import Element, SubElement, _Element
 
 from services.extractor.reading.blocks import assemble, squeeze
+from services.extractor.reading.charts import graphic_part, write_graphic
 from services.extractor.reading.mime import DOCX
 from services.extractor.reading.office import main_part, properties
-from services.extractor.reading.package import Package, first_of
+from services.extractor.reading.package import Package, Relation, first_of
 from services.extractor.reading.result import Reading
 from services.extractor.reading.serialize import blocks_of
+from services.extractor.reading.word_looks import NOTHING_SAID, Look, Looks, is_shaded, is_white_code, looks_of
+from services.extractor.reading.word_runs import SKIPPED, Hanging, words
 from services.extractor.reading.xml import attribute, child, local
 
 _HEADING_NAME = re.compile(r"heading (\d)", re.IGNORECASE)
 _LIST_NAME = re.compile(r"list\b", re.IGNORECASE)
-_SKIPPED = frozenset(
-    """
-    del moveFrom Fallback instrText delText pPr rPr txbxContent fldData rt annotationRef commentReference footnoteRef
-    endnoteRef tblPr trPr tcPr sectPr
-    """.split()
-)
-_BREAKS = frozenset(("br", "cr"))
 _NOT_NOTES = frozenset(("separator", "continuationSeparator", "continuationNotice"))
 _MAX_STYLE_CHAIN = 10
-_Styles = Mapping[str, int | None]  # style id: 1 to 6 for a heading, 0 for a list, None for anything else
+
+
+@dataclass(frozen=True, slots=True)
+class _Document:
+    """What paragraphs refer to: styles (1 to 6 for a heading, 0 for a list, None for anything else) and parts."""
+
+    styles: Mapping[str, int | None]
+    looks: Looks
+    package: Package
+    relations: dict[str, Relation]
 
 
 def read(data: bytes) -> Reading:
@@ -37,15 +44,23 @@ def read(data: bytes) -> Reading:
     main = main_part(package)
     relations = package.relations(main)
     styles = first_of(relations, "styles")
-    known = _styles(package.xml(styles)) if styles is not None and package.has(styles) else {}
+    sheet = package.xml(styles) if styles is not None and package.has(styles) else Element("styles")
+    known = _Document(_styles(sheet), looks_of(sheet), package, relations)
     tree = Element("body")
-    body = child(package.xml(main), "body")
+    root = package.xml(main)
+    ground = child(root, "background")
+    body = child(root, "body")
+    look = (
+        Look(shaded=True)
+        if ground is not None and not is_white_code(attribute(ground, "color") or "ffffff")
+        else NOTHING_SAID
+    )
     if body is not None:
-        _write(body, tree, known)
+        _write(body, tree, known, look)
     for kind in ("footnotes", "endnotes"):
         notes = first_of(relations, kind)
         if notes is not None and package.has(notes):
-            _write_notes(package.xml(notes), tree, known)
+            _write_notes(package.xml(notes), tree, replace(known, relations=package.relations(notes)), look)
     made = assemble(blocks_of(tree))
     about = properties(package)
     return Reading(
@@ -100,33 +115,58 @@ def _outline(layout: _Element | None) -> int:
     return min(6, int(value) + 1) if value and value.isdecimal() and int(value) < 9 else 0
 
 
-def _write(parent: _Element, tree: _Element, styles: _Styles) -> None:
-    """Add the paragraphs and tables below `parent`, whatever wraps them."""
+def _write(parent: _Element, tree: _Element, known: _Document, look: Look) -> None:
+    """Add the paragraphs and tables below `parent`, whatever wraps them; `look` is that of the ground they stand on."""
     for node in parent:
         kind = local(node)
         if kind == "p":
-            _write_paragraph(node, tree, styles)
+            _write_paragraph(node, tree, known, look)
         elif kind == "tbl":
-            _write_table(node, tree, styles)
-        elif kind not in _SKIPPED:
-            _write(node, tree, styles)
+            _write_table(node, tree, known, look)
+        elif kind not in SKIPPED:
+            _write(node, tree, known, look)
 
 
-def _write_paragraph(node: _Element, tree: _Element, styles: _Styles) -> None:
-    """Add one paragraph, and after it the text boxes that hang on it."""
-    boxes: list[_Element] = []
-    text = "".join(_words(node, boxes))
+def _write_paragraph(node: _Element, tree: _Element, known: _Document, look: Look) -> None:
+    """Add one paragraph, and after it the text boxes, charts and diagrams that hang on it."""
+    layout = child(node, "pPr")
+    style = child(layout, "pStyle")
+    own = known.looks.get(attribute(style, "val") or "", NOTHING_SAID) if style is not None else NOTHING_SAID
+    if is_shaded(layout):
+        own = replace(own, shaded=True)
+    hanging = Hanging()
+    text = words(node, own.over(look), known.looks, hanging)
     if squeeze(text):
         first, *others = text.split("\n")
-        made = SubElement(tree, _tag(node, styles))
+        made = SubElement(tree, _tag(node, known.styles))
         made.text = first
         for line in others:
             SubElement(made, "br").tail = line
-    for box in boxes:
-        _write(box, tree, styles)
+    for box in hanging.boxes:
+        _write(box, tree, known, Look(shaded=_is_filled(box)))
+    for graphic in hanging.graphics:
+        found = graphic_part(graphic, known.relations)
+        if found is not None:
+            write_graphic(known.package, found, tree)
 
 
-def _tag(paragraph: _Element, styles: _Styles) -> str:
+def _is_filled(box: _Element) -> bool:
+    """Tell whether the shape around a text box is filled with anything but white."""
+    for shape in box.iterancestors():
+        kind = local(shape)
+        if kind in ("wsp", "sp"):
+            layout = child(shape, "spPr")
+            fills = [node for node in (layout if layout is not None else ()) if local(node).endswith("Fill")]
+            codes = [attribute(n, "val") or "" for fill in fills for n in fill.iter() if local(n) == "srgbClr"]
+            bare = all(local(fill) == "noFill" for fill in fills) or (codes and all(map(is_white_code, codes)))
+            return not bare if fills else child(shape, "style", "fillRef") is not None
+        if kind in ("shape", "rect", "roundrect", "oval"):
+            fill = attribute(shape, "fillcolor") or "white"
+            return not (fill.lower() == "white" or is_white_code(fill.removeprefix("#")[:6]))
+    return False
+
+
+def _tag(paragraph: _Element, styles: Mapping[str, int | None]) -> str:
     """Return the element that a paragraph becomes."""
     layout = child(paragraph, "pPr")
     style = child(layout, "pStyle")
@@ -137,34 +177,14 @@ def _tag(paragraph: _Element, styles: _Styles) -> str:
     return "li" if kind == 0 or child(layout, "numPr") is not None else "p"
 
 
-def _words(paragraph: _Element, boxes: list[_Element]) -> Iterator[str]:
-    """Yield the visible text of a paragraph, "\\n" for line breaks; text boxes are put into `boxes`."""
-    walk = iterwalk(paragraph, events=("start",))
-    for _, node in walk:
-        kind = local(node)
-        if kind == "txbxContent":
-            boxes.append(node)
-        if kind in _SKIPPED or (kind == "r" and _is_hidden(node)):
-            walk.skip_subtree()
-        elif kind == "t":
-            yield node.text or ""
-        elif kind == "tab":
-            yield " "
-        elif kind in _BREAKS:
-            yield "\n"
-        elif kind == "noBreakHyphen":
-            yield "-"
-
-
-def _is_hidden(run: _Element) -> bool:
-    """Tell whether a run is formatted as hidden."""
-    mark = child(run, "rPr", "vanish")
-    return mark is not None and attribute(mark, "val") not in ("0", "false", "off")
-
-
-def _write_table(node: _Element, tree: _Element, styles: _Styles) -> None:
+def _write_table(node: _Element, tree: _Element, known: _Document, look: Look) -> None:
     """Add a table; cells merged downwards reach over the rows below them."""
     table = SubElement(tree, "table")
+    frame = child(node, "tblPr")
+    style = child(frame, "tblStyle")
+    named = known.looks.get(attribute(style, "val") or "", NOTHING_SAID) if style is not None else NOTHING_SAID
+    if is_shaded(frame) or named.shaded:
+        look = replace(look, shaded=True)
     reaching: dict[int, _Element] = {}  # by column: the cell that merged cells below it continue
     for row in (found for found in _rows(node) if not _is_deleted(found)):
         line = SubElement(table, "tr")
@@ -181,7 +201,7 @@ def _write_table(node: _Element, tree: _Element, styles: _Styles) -> None:
                 reaching.pop(column, None)
                 if merge is not None:
                     reaching[column] = made
-                _write(cell, made, styles)
+                _write(cell, made, known, replace(look, shaded=True) if is_shaded(layout) else look)
             column += wide
 
 
@@ -210,9 +230,9 @@ def _is_deleted(row: _Element) -> bool:
     return child(row, "trPr", "del") is not None
 
 
-def _write_notes(root: _Element, tree: _Element, styles: _Styles) -> None:
+def _write_notes(root: _Element, tree: _Element, known: _Document, look: Look) -> None:
     """Add footnotes or endnotes as a list."""
     for note in root:
         if attribute(note, "type") not in _NOT_NOTES:
             item = SubElement(tree, "li")
-            _write(note, item, styles)
+            _write(note, item, known, look)

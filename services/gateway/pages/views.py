@@ -6,7 +6,7 @@ from flask import Blueprint, Response, request
 
 from services.gateway import handlers
 from services.gateway.api.exchange import read_query
-from services.gateway.capabilities import FILE_KINDS, capabilities
+from services.gateway.capabilities import capabilities
 from services.gateway.deps import Deps
 from services.gateway.identity import current_owner
 from services.gateway.pages.assets import asset
@@ -14,6 +14,7 @@ from services.gateway.pages.rendering import page
 from services.gateway.parameters import DocumentsQuery, HomeQuery
 from shared.contracts.plan import Endpoint
 from shared.domain.engines import is_managed
+from shared.domain.file_kinds import FILE_KINDS
 from shared.domain.states import FINAL_RUN, RunStatus
 
 RUNS_PER_PAGE = 20
