@@ -46,11 +46,15 @@ def is_label(text: str, quantity: Quantity) -> bool:
     after = text[quantity.end : quantity.end + 3]
     if (_GLUED.search(before) and not before.endswith((". ", ": "))) or _AFTER_GLUED.match(after):
         return True
-    if _LIST_MARK.search(before) and quantity.kind == "number" and quantity.unit is None and _AFTER_MARK.match(after):
-        return True
-    if _NUMBERED.search(before):
-        return True
-    return quantity.kind == "number" and quantity.unit is None and _named(before)
+    return bool(_NUMBERED.search(before)) or (_is_plain(quantity) and (_marks_item(before, after) or _named(before)))
+
+
+def _is_plain(quantity: Quantity) -> bool:
+    return quantity.kind == "number" and quantity.unit is None
+
+
+def _marks_item(before: str, after: str) -> bool:
+    return bool(_LIST_MARK.search(before) and _AFTER_MARK.match(after))
 
 
 def _named(before: str) -> bool:
