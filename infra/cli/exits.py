@@ -12,6 +12,8 @@ WRONG_USE = 2
 PARTIAL = 3
 NOTHING_FOUND = 4
 FAILED = 5
+NOT_CHECKED = 6
+"""`verify` found no fault, but could not make the renderings again: it does not say that the bundle holds."""
 INTERRUPTED = 130
 
 

@@ -1,7 +1,7 @@
 """robots.txt by RFC 9309: what an answer means, which group speaks to us, and whether an address may be read.
 
-Protego matches paths. The groups are picked here: Protego takes a byte order mark for part of a rule, lets a line that
-it does not know end a group's list of agents, and compares agents by more than their product token.
+Protego matches paths. The groups are picked here, where they end as Protego ends them: Protego takes a byte order mark
+for part of a rule, lets a Crawl-delay end a list of agents, and compares agents by more than their product token.
 """
 
 import re
@@ -21,11 +21,17 @@ MAX_CRAWL_DELAY_S = 30.0
 
 MAX_RULES = 20_000
 
-_LINE = re.compile(r"\s*([A-Za-z-]+)(?:\s*:|\s)\s*([^#\r\n]*)")
-"""A field and its value; the colon may be missing, as it often is."""
-_DISALLOW = frozenset({"disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw"})
-"""The field, and the slips in writing it that other robots understand too."""
-_TOKEN = re.compile(r"[A-Za-z0-9_-]+")
+_LINE = re.compile(r"\s*([^\s:#]+)\s*:\s*([^#\r\n]*)")
+"""A field and its value."""
+_WITHOUT_COLON = re.compile(r"\s*([A-Za-z-]+)\s+([^\s#]+)\s*(?:#.*)?")
+"""The same without the colon, as it is sometimes written: a single word follows, else it is prose."""
+_DISALLOW = ("disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw")
+_RULES = {"allow": "allow", **dict.fromkeys(_DISALLOW, "disallow")}
+"""The fields of rules, and the slips in writing one that other robots understand too."""
+_BESIDE_GROUPS = frozenset({"crawl-delay", "sitemap", "host"})
+"""Fields that end no list of agents: of the site, or written between two agents."""
+_TOKEN = re.compile(r"[\w-]+")
+"""An agent's name; letters of any script, though the standard has but those of ASCII."""
 _NUMBER = re.compile(r"\d{1,6}(?:\.\d{1,6})?")
 
 
@@ -106,7 +112,7 @@ class _Record:
 def _fields(text: str) -> Iterator[tuple[str, str]]:
     """Yield the fields of a file in order, names in lower case; lines that are none are passed over."""
     for line in re.split(r"\r\n|\r|\n", text):
-        match = _LINE.match(line)
+        match = _LINE.match(line) or _WITHOUT_COLON.fullmatch(line)
         if match is not None:
             yield match[1].lower(), match[2].strip()
 
@@ -114,25 +120,28 @@ def _fields(text: str) -> Iterator[tuple[str, str]]:
 def _records(text: str, known: frozenset[str]) -> Iterator[_Record]:
     """Yield the lines of all groups that speak to a known product token.
 
-    A rule speaks to all agents named since the rules of the group before, whatever other lines stand between; a delay
+    A rule speaks to all agents named since the group before ended: with a rule, or a field that is not known. A delay
     speaks to the agents named right before it, since that is how it is written where it stands between two agents.
     """
     agents: frozenset[str] = frozenset()
     beside: frozenset[str] = frozenset()
     ruled, last = False, ""
     for field, value in _fields(text):
-        if field == "user-agent":
+        if field in _BESIDE_GROUPS:
+            if field == "crawl-delay" and beside:
+                yield _Record(beside, field, value)
+        elif field == "user-agent":
             named = known & {_token(value)}
             agents = named if ruled else agents | named
             beside = beside | named if last == "user-agent" else named
             ruled = False
             yield _Record(named, "group", "")
-        elif field == "allow" or field in _DISALLOW:
+        elif field in _RULES:
             ruled = True
             if value and agents:
-                yield _Record(agents, "allow" if field == "allow" else "disallow", value)
-        elif field == "crawl-delay" and beside:
-            yield _Record(beside, field, value)
+                yield _Record(agents, _RULES[field], value)
+        else:
+            ruled = True
         last = field
 
 

@@ -19,6 +19,7 @@ def create_run(deps: Deps, holder: Holder, request: CreateRun, key: str | None) 
     """Create a run, or return the one that the same key made."""
     rules.check_as_of(request.as_of)
     request = request.model_copy(update={"objective": rules.check_objective(request.objective)})
+    request = request.model_copy(update={"client_request_id": None})  # the key says it: sent either way it is one key
     configured = deps.configured
     engine = rules.engine_for(request.engine, has_model=deps.has_model, managed=configured.managed)
     _check_cost(deps, request.budget.cost_usd, engine, "budget.cost_usd")

@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
+from services.gateway.identity import OPEN_PATHS
 from services.gateway.parameters import NoParameters
 from services.gateway.problems import MEDIA_TYPE
 from services.gateway.routes import ROUTES, Answer, Route
@@ -15,6 +16,8 @@ from shared.contracts.runs import Problem
 TITLE = "Leadline"
 API_VERSION = "1"
 REF = "#/components/schemas/{model}"
+EVERYWHERE = (400, 403, 408, 422, 429, 431, 500, 503)
+"""What any route may answer: the request is none, comes from elsewhere, too slowly or too often, has odd parameters."""
 _PATH_PARAMETER = re.compile(r"\{(\w+)\}")
 
 
@@ -27,7 +30,7 @@ def document() -> dict[str, Any]:
         "openapi": "3.1.0",
         "info": {"title": TITLE, "version": API_VERSION, "summary": "Research whose every sentence can be checked."},
         "paths": paths,
-        "components": {"schemas": _schemas()},
+        "components": {"schemas": _schemas(), "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}}},
     }
 
 
@@ -61,7 +64,8 @@ def _ref(model: type[BaseModel]) -> dict[str, Any]:
 
 
 def _operation(route: Route) -> dict[str, Any]:
-    statuses = (*route.problems, 500, 503)
+    is_open = route.path in OPEN_PATHS
+    statuses = sorted({*route.problems, *EVERYWHERE, *(() if is_open else (401,))})
     operation: dict[str, Any] = {
         "summary": route.summary,
         "operationId": _operation_id(route),
@@ -70,6 +74,8 @@ def _operation(route: Route) -> dict[str, Any]:
             str(route.status): _response(route.answer),
             **{str(status): _problem() for status in statuses},
         },
+        # Where only this machine can ask, no key is needed: the empty requirement.
+        "security": [] if is_open else [{"key": []}, {}],
     }
     if route.body is not None:
         operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": _ref(route.body)}}}

@@ -51,6 +51,18 @@ class Busy(LeadlineError):
     """The gateway serves as much at once as it can; the same request will work soon."""
 
 
+class TooSlow(Refused):
+    """The request did not come within its time."""
+
+
+class HeadTooLarge(Refused):
+    """The head of the request is larger than any real one."""
+
+
+class TooMany(LeadlineError):
+    """This address has as many connections open as it may."""
+
+
 @dataclass(frozen=True, slots=True)
 class Kind:
     """How an error appears: its HTTP status, the last part of its type URI, and its title."""
@@ -78,6 +90,9 @@ KINDS: Mapping[type[Exception], Kind] = {
     WrongMediaType: Kind(415, "wrong-media-type", "The body has the wrong media type"),
     Unauthorized: Kind(401, "unauthorized", "A key is needed"),
     Forbidden: Kind(403, "forbidden", "Requests from there are not taken"),
+    TooSlow: Kind(408, "too-slow", "The request came too slowly"),
+    TooMany: Kind(429, "too-many-connections", "Too many connections"),
+    HeadTooLarge: Kind(431, "head-too-large", "The head of the request is too large"),
     Refused: Kind(400, "refused", "The request was refused"),
     Busy: Kind(503, "busy", "Too much at once"),
     NewerRun: Kind(503, "newer-run", "A newer version has to go on with the run"),
@@ -86,6 +101,7 @@ KINDS: Mapping[type[Exception], Kind] = {
 
 ADVICE: Mapping[int, Mapping[str, str]] = {
     401: {"WWW-Authenticate": "Bearer"},
+    429: {"Retry-After": str(RETRY_AFTER_S)},
     503: {"Retry-After": str(RETRY_AFTER_S)},
 }
 """Headers that go with a status and tell a client what to do."""

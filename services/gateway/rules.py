@@ -142,6 +142,11 @@ def cleaned(value: Any) -> Any:
     return value
 
 
+def clean_name(sent: str | None) -> str:
+    """Return the name of a form's field as it can be shown."""
+    return " ".join(clean(sent or "").split())[:LARGEST_NAME] or "(without a name)"
+
+
 def document_name(sent: str | None, ordinal: int) -> str:
     """Return the name that a file is listed under: a relative path with forward slashes, at most 255 characters.
 

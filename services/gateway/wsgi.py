@@ -1,26 +1,37 @@
-"""The gateway's process: ``python -m services.gateway.wsgi`` serves the API with granian.
+"""The gateway's process: ``python -m services.gateway.wsgi`` serves the API with granian behind a front of its own.
 
-granian runs a main process that listens and one worker that serves. The worker watches two things that granian does
+The front (`services.gateway.front`) takes connections and whole requests; granian listens behind it on a local socket.
+granian runs a main process and one worker that serves, the front in it. The worker watches two things that granian does
 not tell it: that a stop was asked for, so that open event streams end at once, and that the main process is gone. When
 the worker dies, the main process ends with 1: whoever runs it starts both anew, as after any other crash.
 """
 
+import errno
 import multiprocessing
 import os
+import resource
 import signal
 import socket
 import sys
+import tempfile
 import threading
 import time
+from dataclasses import dataclass
 from multiprocessing.connection import wait
+from pathlib import Path
+from typing import cast
 
 from flask import Flask
 from granian import Granian
+from granian._internal import load_target
 from granian.constants import HTTPModes, Interfaces
 from granian.log import LogLevels
 
 from services.gateway.app import Deps, Limits, create_app, hub_of
 from services.gateway.deps import Configured
+from services.gateway.front.emptied import Emptied
+from services.gateway.front.relay import Terms
+from services.gateway.front.running import BACKLOG, Front
 from services.gateway.hub import Hub
 from services.gateway.rules import is_loopback, needs_keys
 from shared.config.browser import has_browser
@@ -37,6 +48,12 @@ KILL_AFTER_S = 5
 WRONG_USE = 2
 SPARE_THREADS = 8
 """Threads that event streams leave to requests."""
+TAKE_OVER_S = KILL_AFTER_S + 1
+"""How long a port is waited for: the worker of a killed gateway ends within `KILL_AFTER_S`."""
+LOOK_S = 0.05
+LEAST_CONNECTIONS = 1024
+FILES_OF_A_CONNECTION = 3
+SPARE_FILES = 128
 
 
 def application() -> Flask:
@@ -62,9 +79,7 @@ def application() -> Flask:
         observer=parts.figures.observer,
         exposition=parts.figures.exposition,
     )
-    app = create_app(deps)
-    watch_for_end(hub_of(app))
-    return app
+    return create_app(deps)
 
 
 def limits_of(settings: Settings) -> Limits:
@@ -99,8 +114,8 @@ def job_cost(prices: PriceTable, provider: str, agent: str) -> float | None:
     return price.most(JOB_INPUT_TOKENS, JOB_OUTPUT_TOKENS) if price is not None else None
 
 
-def watch_for_end(hub: Hub) -> None:
-    """End the streams when this worker gets a signal, and the worker when its parent process is gone.
+def watch_for_end(hub: Hub, front: Front) -> None:
+    """End the streams and the front when this worker gets a signal, and the worker when its parent process is gone.
 
     granian puts its own signal handlers in place of any that were set before; the wake-up descriptor stays ours.
     """
@@ -113,6 +128,7 @@ def watch_for_end(hub: Hub) -> None:
     def watch() -> None:
         ready = wait(watched)
         hub.close()
+        front.stop()
         if signalled not in ready:
             os.kill(os.getpid(), signal.SIGTERM)
             time.sleep(KILL_AFTER_S)  # nobody else would end a worker that a request keeps busy
@@ -121,45 +137,107 @@ def watch_for_end(hub: Hub) -> None:
     threading.Thread(target=watch, name="end-of-process", daemon=True).start()
 
 
-def free_port(host: str, port: int) -> int:
-    """Return ``port`` if one can listen on it, or any free one for 0; raise OSError when it is taken.
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens on ``port``, or any free one for 0; raise OSError when the port stays taken.
 
-    granian shares ports with whoever else shares them, so that a second gateway would start beside the first.
+    Connections of a gateway that has ended do not hold its port, and the worker of one that was killed is waited for.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family, socket.SOCK_STREAM) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        probe.bind((host, port))
-        return int(probe.getsockname()[1])
+    deadline = time.monotonic() + TAKE_OVER_S
+    while True:
+        listener = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind((host, port))
+            listener.listen(BACKLOG)
+        except OSError as error:
+            listener.close()
+            if error.errno != errno.EADDRINUSE or time.monotonic() > deadline:
+                raise
+            time.sleep(LOOK_S)
+        else:
+            return listener
+
+
+@dataclass(frozen=True, slots=True)
+class Loader:
+    """Makes the application in a worker and puts the front before it; crosses to the worker with the socket."""
+
+    target: str
+    listener: socket.socket
+    inner: Path
+    terms: Terms
+
+    def __call__(self) -> Flask:
+        """Return the application, with the front running."""
+        app = cast(Flask, load_target(self.target, factory=True))
+        app.wsgi_app = Emptied(app.wsgi_app, self.terms)  # type: ignore[method-assign]
+        front = Front(self.listener, self.inner, self.terms)
+        watch_for_end(hub_of(app), front)
+        front.start()
+        return app
+
+
+def terms_of(settings: Settings) -> Terms:
+    """Return what the front takes: one address may hold half of all connections, unless it is set."""
+    limits = limits_of(settings)
+    most = allow_connections(max(LEAST_CONNECTIONS, 4 * settings.gateway_threads))
+    return Terms(
+        max_small=limits.max_json_bytes,
+        max_upload=limits.max_upload_bytes,
+        uploads_at_once=limits.max_uploads_at_once,
+        connections=most,
+        connections_of_one=min(settings.max_connections_per_address or most // 2, most),
+        patience=settings.request_patience_seconds,
+    )
+
+
+def allow_connections(wanted: int) -> int:
+    """Raise this process's limit of open files as far as it may, and return how many connections fit in it.
+
+    A connection that is being answered holds two files here and one in the server behind the front.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = FILES_OF_A_CONNECTION * wanted + SPARE_FILES
+    if soft != resource.RLIM_INFINITY and soft < needed:
+        soft = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    return (
+        wanted if soft == resource.RLIM_INFINITY else min(wanted, max(1, soft - SPARE_FILES) // FILES_OF_A_CONNECTION)
+    )
 
 
 def serve(settings: Settings, target: str = TARGET) -> int:
     """Serve until a signal ends it; return the exit code."""
     host = settings.gateway_host
     try:
-        port = free_port(host, settings.gateway_port)
+        listener = listen(host, settings.gateway_port)
     except OSError as error:
         sys.stderr.write(
             f"The gateway cannot listen on {host} port {settings.gateway_port} ({error.strerror}): "
             "stop what uses it, or set LEADLINE_GATEWAY_PORT to another port (0 picks a free one).\n"
         )
         return WRONG_USE
-    server = Granian(
-        target,
-        address=host,
-        port=port,
-        interface=Interfaces.WSGI,
-        workers=1,
-        blocking_threads=settings.gateway_threads,
-        http=HTTPModes.http1,
-        websockets=False,
-        factory=True,
-        log_level=LogLevels.error,
-        workers_kill_timeout=KILL_AFTER_S,
-    )
-    sys.stderr.write(f"The gateway listens on http://{f'[{host}]' if ':' in host else host}:{port}\n")
-    with announced(settings, "gateway", host, port):
-        server.serve()
+    port = int(listener.getsockname()[1])
+    terms = terms_of(settings)
+    with listener, tempfile.TemporaryDirectory(prefix="leadline-") as folder:
+        inner = Path(folder) / "application.sock"
+        server = Granian(
+            target,
+            uds=inner,
+            uds_permissions=0o600,
+            interface=Interfaces.WSGI,
+            workers=1,
+            blocking_threads=settings.gateway_threads,
+            backlog=terms.connections,
+            http=HTTPModes.http1,
+            websockets=False,
+            log_level=LogLevels.error,
+            workers_kill_timeout=KILL_AFTER_S,
+        )
+        sys.stderr.write(f"The gateway listens on http://{f'[{host}]' if ':' in host else host}:{port}\n")
+        with announced(settings, "gateway", host, port):
+            server.serve(target_loader=Loader(target, listener, inner.resolve(), terms), wrap_loader=False)
     return 0
 
 

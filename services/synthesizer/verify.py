@@ -21,12 +21,14 @@ __all__ = ["Fault", "Limits", "VerifyResult", "verify_bundle"]
 class VerifyResult:
     """Whether the bundle holds, what is wrong with it, and what was looked at.
 
+    ``ok`` says that no fault was found, ``complete`` that the renderings were made again as well: only then it holds.
     ``summary`` has ``run_id``, ``files``, ``sources``, ``evidence``, ``statements``, ``emitted``, ``recomputed``
     (verdicts that were computed again), ``recorded`` (verdicts of a model, taken as they stand) and ``renderings``
-    ("recomputed", or "hash only" where another version rendered them), as far as the check came.
+    ("recomputed", or "not checked" where another version rendered them), as far as the check came.
     """
 
     ok: bool
+    complete: bool
     faults: tuple[Fault, ...]
     summary: Mapping[str, Any] = field(default_factory=dict)
 
@@ -67,7 +69,7 @@ def verify_bundle(bundle: bytes | str | os.PathLike[str], limits: Limits | None 
         "emitted": sum(row.emitted for row in contents.verdicts),
         "recomputed": agreement.recomputed,
         "recorded": len(contents.verdicts) - agreement.recomputed,
-        "renderings": "recomputed" if same_renderer else "hash only",
+        "renderings": "recomputed" if same_renderer else "not checked",
     }
     return _result(faults, summary)
 
@@ -85,4 +87,5 @@ def _load(bundle: bytes | str | os.PathLike[str], limits: Limits) -> tuple[bytes
 
 def _result(faults: Sequence[Fault], summary: Mapping[str, Any]) -> VerifyResult:
     unique = tuple(dict.fromkeys(faults))
-    return VerifyResult(not unique, unique, summary)
+    complete = not unique and summary.get("renderings") == "recomputed"
+    return VerifyResult(not unique, complete, unique, summary)

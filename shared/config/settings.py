@@ -59,6 +59,12 @@ class Settings(BaseSettings):
     wait_days: float = Field(default=7.0, gt=0.0, description="Days that a run waits for a person before it expires.")
     max_document_bytes: int = Field(default=20_000_000, ge=1, description="Largest document that is taken in.")
     gateway_threads: int = Field(default=64, ge=2, description="Requests and streams that a gateway serves at once.")
+    max_connections_per_address: int | None = Field(
+        default=None, ge=1, description="Connections of one address that a gateway takes at once."
+    )
+    request_patience_seconds: float = Field(
+        default=10.0, gt=0.0, le=600.0, description="Longest silence of a client that sends a request."
+    )
     log_level: str = Field(default="INFO", description="DEBUG, INFO, WARNING or ERROR.")
     flower_host: str = Field(default="127.0.0.1", description="Address that Flower listens on.")
     flower_port: int = Field(default=5555, ge=0, le=65535, description="Port of Flower; 0 takes a free one.")

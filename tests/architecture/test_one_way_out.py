@@ -8,7 +8,13 @@ ROOT = Path(__file__).parents[2]
 
 ALLOWED = {
     "http.client": {"services/fetcher/net", "shared/observability/probe.py", "infra/standalone/supervision.py"},
-    "socket": {"services/fetcher/net", "shared/queues/worker.py", "services/gateway/wsgi.py", "infra"},
+    "socket": {
+        "services/fetcher/net",
+        "shared/queues/worker.py",
+        "services/gateway/wsgi.py",
+        "services/gateway/front",
+        "infra",
+    },
     "ssl": {"services/fetcher/net", "services/fetcher/web.py"},
     "requests": {"shared/client"},
     "httpx2": {"shared/adapters/model"},

@@ -18,7 +18,7 @@ import requests
 from flask import Flask, Response, request
 
 from services.gateway import wsgi
-from services.gateway.app import create_app, hub_of
+from services.gateway.app import create_app
 from services.gateway.deps import Limits
 from shared.config.settings import load_settings
 from shared.domain.ids import RunId
@@ -44,7 +44,6 @@ def application() -> Flask:
     )
     app = create_app(fake_deps(desk, limits))
     add_levers(app, desk)
-    wsgi.watch_for_end(hub_of(app))
     return app
 
 

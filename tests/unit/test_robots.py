@@ -149,3 +149,22 @@ def judged(row: dict[str, str]) -> bool:
     """Judge a published case, whose addresses may be paths alone."""
     rules = RobotsRules(row["robots"].encode("utf-8", "surrogatepass"), row["agent"])
     return "robots.txt" in row["url"] or rules.allows_target(row["url"].encode("utf-8", "replace").decode())
+
+
+@pytest.mark.parametrize(
+    ("body", "agent", "allowed"),
+    [
+        ("User-agent: *\nNo-such-field: /a\nUser-agent: other\nDisallow: /", "leadline", True),
+        ("User-agent: leadline\nClean-param: x\n\nUser-agent: other\nDisallow: /", "leadline", True),
+        ("User-agent: *\nSitemap: http://a.test/s.xml\nUser-agent: other\nDisallow: /", "leadline", False),
+        ("User-agent: *\nDisallow: /\nUser-agent: ünibot\nAllow: /", "ünibot", True),
+        ("User-agent: *\nAllow: /\nUser-agent: робот\nDisallow: /", "робот", False),
+        ("User-agent: *\nAllow: /\nUser-agent: робот\nDisallow: /", "leadline", True),
+        ("User-agent: *\nDisallow everything that is private\nDisallow: /private", "leadline", True),
+        ("User-agent: *\nDisallow /", "leadline", False),
+    ],
+)
+def test_groups_end_and_agents_are_named_as_protego_reads_them(body: str, agent: str, allowed: bool) -> None:
+    """Fields that are not known, names in any script, and prose without a colon."""
+    url = parse_url("http://a.test/page")
+    assert RobotsRules(body.encode(), agent).allows(url) is allowed

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from infra.cli.console import Console, shown
-from infra.cli.exits import COMPLETED, FAULTS, CliError
+from infra.cli.exits import COMPLETED, FAULTS, NOT_CHECKED, CliError
 
 if TYPE_CHECKING:
     from services.synthesizer.verify import VerifyResult
@@ -32,11 +32,18 @@ def run(args: argparse.Namespace, console: Console) -> int:
     else:
         for line in _lines(path, result):
             console.print(shown(line))
-    return COMPLETED if result.ok else FAULTS
+    if not result.ok:
+        return FAULTS
+    return COMPLETED if result.complete else NOT_CHECKED
 
 
 def _as_data(result: VerifyResult) -> dict[str, object]:
-    return {"ok": result.ok, "faults": [asdict(fault) for fault in result.faults], "summary": dict(result.summary)}
+    return {
+        "ok": result.ok,
+        "complete": result.complete,
+        "faults": [asdict(fault) for fault in result.faults],
+        "summary": dict(result.summary),
+    }
 
 
 def _lines(path: Path, result: VerifyResult) -> list[str]:
@@ -47,8 +54,14 @@ def _lines(path: Path, result: VerifyResult) -> list[str]:
     facts = result.summary
     drafted = f"{facts['emitted']} of {facts['statements']} drafted statements"
     grounds = f"{facts['evidence']} pieces of evidence from {facts['sources']} sources"
+    head = f"{path} holds: run {facts['run_id']}, {facts['files']} files."
+    if not result.complete:
+        head = (
+            f"{path} was checked in part: report.md and report.html were not checked, another version of Leadline made "
+            "them. Do not rely on them: read report.json, or check with that version."
+        )
     return [
-        f"{path} holds: run {facts['run_id']}, {facts['files']} files.",
+        head,
         f"  {drafted} are in the report, on {grounds}.",
         f"  {facts['recomputed']} verdicts are the same when computed again, {facts['recorded']} stand as recorded.",
     ]

@@ -65,8 +65,8 @@ def _turn(gate: threading.BoundedSemaphore) -> Iterator[None]:
 def _uploads(sent: Request) -> list[Upload]:
     """Return the files of the form, whatever their fields are called; other fields are refused."""
     if sent.form:
-        names = ", ".join(sorted(sent.form))
-        raise Invalid(f"Unknown fields: {names}. The form holds files only.", field=sorted(sent.form)[0])
+        named = sorted({rules.clean_name(name) for name in sent.form})  # a part may have no name at all
+        raise Invalid(f"Unknown fields: {', '.join(named)}. The form holds files only.", field=named[0])
     files = [file for _, file in sent.files.items(multi=True)]
     return [
         Upload(rules.document_name(file.filename, ordinal), file.read()) for ordinal, file in enumerate(files, start=1)
