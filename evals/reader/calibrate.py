@@ -60,17 +60,16 @@ def requests_of(question: str, library: Library) -> Iterator[ExtractRequest]:
         )
 
 
-def printed(request: ExtractRequest, found: Found) -> str:
-    """Return what is printed of a finding: the words that answer, or the sentences that hold them."""
-    start, end = found.answer or (request.segments[found.first][0], request.segments[found.last - 1][1])
-    return request.text[start:end]
+def sentence_of(request: ExtractRequest, found: Found) -> str:
+    """Return the sentence of a finding."""
+    return request.text[request.segments[found.first][0] : request.segments[found.last - 1][1]]
 
 
 def rows_of(number: int, question: Question, library: Library, reader: Reader | None) -> Iterator[Row]:
     """Yield the findings for a question."""
     for request in requests_of(question.text, library):
         for found in find(request, question.text, reader)[1]:
-            text = printed(request, found)
+            text = sentence_of(request, found)
             right = question.answerable and holds(text, question.keys, question.set_name)
             yield Row(number, found.figures, right, text)
 

@@ -32,7 +32,10 @@ WORDS: Mapping[str, float] = {
 }  # fmt: skip
 """Fitted on 1,500 questions in five languages."""
 
-READER: Mapping[str, float] = {"verdict": 5.0, "margin": 2.5, "above": 1.0, "bias": -1.0}
+READER: Mapping[str, float] = {
+    "above": 0.771, "asked": 1.477, "inside": 2.171, "kind": 0.627, "margin": 0.889, "near": -0.005,
+    "other kind": 0.12, "own": 2.434, "pairs": 1.151, "verdict": 0.084, "bias": -3.325,
+}  # fmt: skip
 """Fitted on the English questions."""
 
 
@@ -104,9 +107,13 @@ def certainty(figures: Mapping[str, float], weights: Mapping[str, float]) -> flo
     return 1 / (1 + exp(-max(min(total, 30.0), -30.0)))
 
 
-def with_reading(figures: Mapping[str, float], verdict: float, margin: float) -> dict[str, float]:
-    """Add what the reader says: its verdict, and how far its best span is above none, both as log-odds over ten."""
-    return {**figures, "verdict": verdict / 10, "margin": margin / 10}
+def with_reading(figures: Mapping[str, float], verdict: float, margin: float, inside: float) -> dict[str, float]:
+    """Add what the reader says, log-odds over ten.
+
+    Of the best text that holds the sentence: its verdict, and how far its best span is above none; and the same of the
+    best span that stands in the sentence itself.
+    """
+    return {**figures, "verdict": verdict / 10, "margin": margin / 10, "inside": max(inside, -10.0) / 10}
 
 
 def reads(question: str) -> bool:

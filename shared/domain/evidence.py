@@ -5,7 +5,7 @@ import re
 RELEVANCE_BAR_BP = 5000
 """Relevance, in basis points, from which supporting evidence covers its question."""
 
-ANSWER_BAR_BP = 4000
+ANSWER_BAR_BP = 3000
 """Certainty, in basis points, from which words count as an answer."""
 
 MAX_EXCERPT_CHARS = 1000

@@ -87,7 +87,7 @@ def test_the_project_speaks_only_of_itself() -> None:
 
 def _ignored(path: Path) -> bool:
     parts = set(path.relative_to(ROOT).parts)
-    hidden = {".git", ".venv", "__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis"}
+    hidden = {".git", ".venv", "weights", "__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis"}
     return bool(parts & hidden) or ".import_linter_cache" in parts or path == Path(__file__)
 
 

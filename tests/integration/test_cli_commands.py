@@ -44,7 +44,7 @@ def library(tmp_path: Path) -> Path:
     (folder / "sub").mkdir(parents=True)
     (folder / "a.txt").write_text(f"The channel was dredged. {tmp_path}")
     (folder / "sub" / "b.md").write_text(f"The quay was not. {tmp_path}")
-    (folder / "photo.png").write_bytes(b"png")
+    (folder / "photo.png").write_bytes(b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR")
     return folder
 
 

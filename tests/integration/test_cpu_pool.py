@@ -93,14 +93,17 @@ def nested_forms(depth: int, fan: int = 10) -> bytes:
 
 
 @pytest.mark.parametrize("depth", [6, 9])
-def test_a_small_file_that_takes_minutes_is_stopped_by_its_processor_time(cpu: ProcessCpu, depth: int) -> None:
-    """A PDF of forms within forms is under 3 kB; what stops it is what it uses, not who else works on the machine."""
+def test_a_small_file_that_would_take_minutes_is_refused_within_its_processor_time(
+    cpu: ProcessCpu, depth: int
+) -> None:
+    """A PDF of forms within forms is under 3 kB; its work is counted before it is drawn."""
     harmless, data = nested_forms(2), nested_forms(depth)
     assert len(data) < 3_000
     assert cpu.run(parse_bytes, harmless, "a.pdf", limits=_AMPLE)[0].status == "ok"
-    with pytest.raises(CpuLimitExceeded) as caught:
-        cpu.run(parse_bytes, data, "a.pdf", limits=CpuLimits(wall_s=500, cpu_s=2, memory_bytes=2 * 10**9))
-    assert caught.value.which == "cpu"
+    limits = CpuLimits(wall_s=500, cpu_s=5, memory_bytes=2 * 10**9)
+    parse, snapshot = cpu.run(parse_bytes, data, "a.pdf", limits=limits)
+    assert parse.status == "too_large"
+    assert snapshot is None
 
 
 def test_a_memory_eater_is_stopped_and_its_child_stays_usable(cpu: ProcessCpu) -> None:

@@ -53,6 +53,7 @@ def test_the_worker_hands_the_setting_on(monkeypatch: pytest.MonkeyPatch) -> Non
         storage=SimpleNamespace(materials=None, snapshots=None, blobs=None, index=None),
         cpu=None,
         model_of=None,
+        reader=None,
     )
     assert worker._deps(parts).pdf_backend == "pypdfium2"
 

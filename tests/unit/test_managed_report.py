@@ -212,7 +212,9 @@ def test_verdicts_are_repeated_the_way_they_were_made(engine: str, verifier: str
 
 def test_the_methodology_tells_what_the_provider_did() -> None:
     """It says who searched and wrote, what was read, and what was not taken up."""
-    course = Course("managed:google", 1, 0, 3, 2, 0, 4, None, 0, 0, "no_new_information", "alignment 1", 9, 2)
+    course = Course(
+        "managed:google", 1, 0, 3, 2, 0, 4, None, 0, 0, "no_new_information", "alignment 1", told=9, omitted=2
+    )
     summary = VerificationSummary(
         statements=9, emitted=5, dropped=4, sentence_support_rate=0.5, citation_support_rate=0.5
     )

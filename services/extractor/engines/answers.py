@@ -1,9 +1,7 @@
 """Sentences of a source that may answer a question: by words alone in any language, by the reader where it can read."""
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
 
 from services.extractor.engines.reading import Window, best_windows, windows_of
 from services.extractor.engines.spans import ExtractRequest, looked_at
@@ -25,6 +23,12 @@ from shared.ports.reader import Pair, Reader, ReaderUnavailable
 
 SHORTEST_SEGMENT_TERMS = 3
 """A segment of fewer content terms is a heading or a fragment: by words alone it says nothing."""
+
+NO_SPAN = -10.0
+"""The margin of a sentence that holds no span of the reader's."""
+
+PRINTED = 0.0
+"""Margin from which the reader's words are printed; below it, the whole sentence is the answer."""
 
 _STOPS = (".", "!", "…", ";", ":", "。", "！")
 
@@ -68,47 +72,49 @@ def _sorted(found: Iterator[Found]) -> list[Found]:
 
 
 def _by_words(request: ExtractRequest, question: Sought, windows: Sequence[Window]) -> Iterator[Found]:
-    heads = {(h.start, h.end) for h in request.headings}
-    seen: set[int] = set()
-    for window in windows:
-        for number in range(window.first, window.last):
-            start, end = request.segments[number]
-            text = request.text[start:end]
-            if number in seen or (start, end) in heads or not _says_something(text):
-                continue
-            seen.add(number)
-            figures = figures_of(_candidate(request, number, window.above), question)
-            if figures["own"] > 0:
-                yield Found(number, number + 1, None, figures, certainty(figures, WORDS))
+    for number, (above, _) in _sentences(request, windows).items():
+        figures = figures_of(_candidate(request, number, above), question)
+        if figures["own"] > 0:
+            yield Found(number, number + 1, None, figures, certainty(figures, WORDS))
 
 
 def _by_reader(request: ExtractRequest, question: Sought, windows: Sequence[Window], reader: Reader) -> Iterator[Found]:
+    """Yield every sentence of the windows with what words say of it, and what the reader says of its windows."""
     pairs = [Pair(question.text, request.text[w.start : w.end], w.above) for w in windows]
-    for window, reading in zip(windows, reader.read(pairs), strict=True):
-        if reading.end <= reading.start:
-            continue
-        start, end = window.start + reading.start, window.start + reading.end
-        first, last = _holding(request.segments, start, end)
-        text = request.text[request.segments[first][0] : request.segments[last - 1][1]]
-        if gives_orders(text):
-            continue
-        figures = figures_of(_candidate(request, first, window.above, last), question)
-        figures = with_reading(figures, reading.verdict, reading.margin)
-        yield Found(first, last, (start, end), figures, certainty(figures, READER))
+    readings = dict(zip(windows, reader.read(pairs), strict=True))
+    for number, (above, held) in _sentences(request, windows).items():
+        start, end = request.segments[number]
+        best = max((readings[window] for window in held), key=lambda r: r.margin)
+        inside = [
+            (readings[w].margin, w.start + readings[w].start, w.start + readings[w].end)
+            for w in held
+            if start <= w.start + readings[w].start < w.start + readings[w].end <= end
+        ]
+        margin, first, last = max(inside, default=(NO_SPAN, start, end))
+        figures = figures_of(_candidate(request, number, above), question)
+        figures = with_reading(figures, best.verdict, best.margin, margin)
+        words = (first, last) if margin >= PRINTED else None
+        yield Found(number, number + 1, words, figures, certainty(figures, READER))
 
 
-def _candidate(request: ExtractRequest, first: int, above: str, last: int | None = None) -> Candidate:
-    """Return segments with the one before them, as words are counted."""
-    stop = request.segments[(last or first + 1) - 1][1]
-    before = request.text[slice(*request.segments[first - 1])] if first else ""
-    return Candidate(request.text[request.segments[first][0] : stop], before, above)
+def _sentences(request: ExtractRequest, windows: Sequence[Window]) -> dict[int, tuple[str, list[Window]]]:
+    """Return the segments of the windows that say something, each with what stands above it and its windows."""
+    heads = {(h.start, h.end) for h in request.headings}
+    found: dict[int, tuple[str, list[Window]]] = {}
+    for window in windows:
+        for number in range(window.first, window.last):
+            start, end = request.segments[number]
+            if number in found:
+                found[number][1].append(window)
+            elif (start, end) not in heads and _says_something(request.text[start:end]):
+                found[number] = (window.above, [window])
+    return found
 
 
-def _holding(segments: Sequence[tuple[int, int]], start: int, end: int) -> tuple[int, int]:
-    """Return the run of segments (end exclusive) that holds a range of the text."""
-    first = max(bisect_right(segments, start, key=itemgetter(0)) - 1, 0)
-    last = max(bisect_left(segments, end, key=itemgetter(0)), first + 1)
-    return first, last
+def _candidate(request: ExtractRequest, number: int, above: str) -> Candidate:
+    """Return a segment with the one before it, as words are counted."""
+    before = request.text[slice(*request.segments[number - 1])] if number else ""
+    return Candidate(request.text[slice(*request.segments[number])], before, above)
 
 
 def _says_something(text: str) -> bool:

@@ -27,7 +27,7 @@ def read_pair(
     reading = _reading(question, text, title, reader)
     if reading is None:
         return PairRead(certainty(figures, WORDS), None)
-    sure = certainty(with_reading(figures, reading.verdict, reading.margin), READER)
+    sure = certainty(with_reading(figures, reading.verdict, reading.margin, reading.margin), READER)
     return PairRead(sure, text[reading.start : reading.end] or None)
 
 
