@@ -159,15 +159,16 @@ def _shown(cell: _Element, looks: Looks) -> tuple[str, ValueKind]:
     if kind == "date":
         return (attribute(cell, "date-value") or words).replace("T00:00:00", "").replace("T", " "), "date"
     if kind == "currency" or (kind in ("percentage", "float") and stored is not None):
-        return _figure(kind, stored or "", words), "number"
+        return _figure(kind, stored, words), "number"
     formula = attribute(cell, "formula")
     if formula is not None and not words and stored is None and not kind:
         return "=" + squeeze(from_open_document(formula))[:200], "text"
     return words, "number" if kind == "time" else "text"
 
 
-def _figure(kind: str, stored: str, words: str) -> str:
+def _figure(kind: str, stored: str | None, words: str) -> str:
     """Return a figure as it is stored where the cell may show fewer of its digits, else as it is shown."""
+    stored = stored or ""
     if kind == "percentage":
         return f"{_plain(stored, 2) or words}%"
     if kind == "currency":
