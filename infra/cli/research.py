@@ -135,13 +135,19 @@ def _deliver(client: LeadlineClient, ended: Run, order: Order, console: Console)
         again = f"get it with `leadline report {ended.run_id} --format bundle -o FILE`"
         write_whole(order.bundle_file, client.rendered(ended.run_id, "bundle"), again)
         console.say(f"The bundle is in {order.bundle_file}; `leadline verify {order.bundle_file}` checks it.")
-    if code == PARTIAL and ended.status == "completed":
-        console.say("Not every question is answered; the report says which.")
-    elif code == PARTIAL:
-        console.say(f"The report is partial: the run ended early ({ended.stop_reason}).")
-    if code == NOTHING_FOUND:
-        console.say("Nothing was found that answers the question; the report says what is missing.")
+    _say(console, _shortcoming(code, ended))
     return code
+
+
+def _shortcoming(code: int, ended: Run) -> str | None:
+    """Return in what a report falls short, None for one that answers everything."""
+    if code == NOTHING_FOUND:
+        return "Nothing was found that answers the question; the report says what is missing."
+    if code != PARTIAL:
+        return None
+    if ended.status == "completed":
+        return "Not every question is answered; the report says which."
+    return f"The report is partial: the run ended early ({ended.stop_reason})."
 
 
 def _say(console: Console, line: str | None) -> None:

@@ -52,11 +52,11 @@ class PostgresMaterials:
                 started_at=run.started_at,
             )
 
-        return self._on(run_id, work)
+        return _on_run(self._transactions, run_id, work)
 
     def view(self, run_id: RunId) -> RunView:
         """Return the run as the rules see it."""
-        return self._on(run_id, lambda session, run: load_view(session, run, database_now(session)))
+        return _on_run(self._transactions, run_id, lambda session, run: load_view(session, run, database_now(session)))
 
     def now(self) -> datetime:
         """Return the database's time."""
@@ -110,25 +110,28 @@ class PostgresMaterials:
                 raise NotFound(f"Run {run_id} has no completed step {key}.")
             return result
 
-        return self._on(run_id, work)
+        return _on_run(self._transactions, run_id, work)
 
     def drafts(self, run_id: RunId, section_id: str | None = None) -> tuple[Draft, ...]:
         """Return the drafted statements of this epoch, of one section or of all."""
-        return self._on(run_id, lambda session, run: rows.drafts_of(session, run, section_id))
+        return _on_run(self._transactions, run_id, lambda session, run: rows.drafts_of(session, run, section_id))
 
     def verdicts(self, run_id: RunId) -> tuple[VerdictRow, ...]:
         """Return the verdicts of this epoch."""
-        return self._on(run_id, rows.verdicts_of)
+        return _on_run(self._transactions, run_id, rows.verdicts_of)
 
     def report(self, run_id: RunId, version: int | None = None) -> Report | None:
         """Return a version of the report, the newest by default."""
         return self._transactions.run(lambda session: rows.report_of(session, run_id, version))
 
-    def _on(self, run_id: RunId, work: Callable[[Session, RunRow], Value]) -> Value:
-        def found(session: Session) -> Value:
-            run = session.get(RunRow, run_id)
-            if run is None:
-                raise NotFound(f"There is no run {run_id}.")
-            return work(session, run)
 
-        return self._transactions.run(found)
+def _on_run(transactions: Transactions, run_id: RunId, work: Callable[[Session, RunRow], Value]) -> Value:
+    """Work on the row of a run in a transaction; raise `NotFound` where there is no such run."""
+
+    def found(session: Session) -> Value:
+        run = session.get(RunRow, run_id)
+        if run is None:
+            raise NotFound(f"There is no run {run_id}.")
+        return work(session, run)
+
+    return transactions.run(found)

@@ -86,7 +86,7 @@ def unread(view: RunView) -> frozenset[str]:
 def _ended_early(view: RunView) -> Advance | None:
     """Speak when research cannot go on: no model answers, a decision failed, time or a limit is used up."""
     steps = view.of_kind(*RESEARCH_STEPS)
-    broken = [s for s in steps if (s.code or "").startswith(MODEL_REFUSED) and s.code not in OF_ONE_TEXT]
+    broken = [s for s in steps if _is_refused(s)]
     decision = _decision(view)
     undecided = decision is not None and decision.status is StepStatus.FAILED and out_of_budget([decision]) is None
     if undecided and decision is not None and decision.code not in _UNUSABLE:
@@ -95,6 +95,11 @@ def _ended_early(view: RunView) -> Advance | None:
         return failed_by(broken[0])
     late = out_of_time(view) or out_of_budget(steps) or (UNDECIDED if undecided else None)
     return _synthesize(view, late) if late is not None else None
+
+
+def _is_refused(step: StepView) -> bool:
+    """Tell whether the model's provider refuses every call, not only that on the text of this step."""
+    return (step.code or "").startswith(MODEL_REFUSED) and step.code not in OF_ONE_TEXT
 
 
 def _decide_step(view: RunView) -> NewStep:

@@ -123,11 +123,7 @@ def _detected(data: bytes) -> Decoded:
     if wide is not None:
         return Decoded(data.decode(wide.codec, "replace"), wide.name, "detected")
     if data.isascii():
-        japanese = encoding_of("iso-2022-jp") if re.search(rb"\x1b\$[@B]|\x1b\(J", data) else None
-        text = _strict(data, japanese) if japanese else None
-        if text is not None and japanese is not None:
-            return Decoded(text, japanese.name, "detected")
-        return Decoded(data.decode("ascii"), UTF_8.name, "default")
+        return _ascii(data)
     sample = _sample(data)
     common, is_sure = _by_common_characters(sample)
     sure = common if is_sure else None
@@ -139,6 +135,15 @@ def _detected(data: bytes) -> Decoded:
     if guess is not None:
         return Decoded(data.decode(guess.codec, "replace"), guess.name, "guessed" if is_little else "detected")
     return Decoded(data.decode(WINDOWS_1252.codec, "replace"), WINDOWS_1252.name, "default")
+
+
+def _ascii(data: bytes) -> Decoded:
+    """Decode bytes that are all ASCII; Japanese may be written with them, between escape sequences."""
+    japanese = encoding_of("iso-2022-jp") if re.search(rb"\x1b\$[@B]|\x1b\(J", data) else None
+    text = _strict(data, japanese) if japanese else None
+    if text is not None and japanese is not None:
+        return Decoded(text, japanese.name, "detected")
+    return Decoded(data.decode("ascii"), UTF_8.name, "default")
 
 
 def _sample(data: bytes) -> bytes:

@@ -1,6 +1,6 @@
 """Charts and diagrams of Office documents: the categories and values that a chart shows, the words of a diagram."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from lxml.etree import SubElement, _Element
 
@@ -38,17 +38,32 @@ def write_chart(root: _Element, tree: _Element) -> None:
     """Add a chart as a table: a row for each category, a column for each series, its titles above."""
     chart = child(root, "chart")
     area = child(chart, "plotArea")
-    series = [node for node in (area.iter() if area is not None else ()) if local(node) == "ser"][:_MAX_SERIES]
+    series = [node for node in _below(area) if local(node) == "ser"][:_MAX_SERIES]
     columns = [(_name(node), _points(node, ("val", "yVal"))) for node in series]
-    labels: dict[int, str] = {}
-    for node in series:
-        labels = _points(node, ("cat", "xVal")) | labels
     title = _words(child(chart, "title"))
     if not title and len(columns) == 1:
         title = columns[0][0]
-    axes = [words for node in (area if area is not None else ()) if (words := _words(child(node, "title")))]
-    table = SubElement(tree, "table")
+    axes = [words for node in _children(area) if (words := _words(child(node, "title")))]
     told = ": ".join(filter(None, ("Chart", "; ".join(filter(None, (title, *axes))))))
+    if columns:
+        _write_columns(told, columns, _labels(series), tree)
+    elif title:
+        SubElement(tree, "p").text = told
+
+
+def _labels(series: list[_Element]) -> dict[int, str]:
+    """Return the categories; where series name them differently, the first one's count."""
+    labels: dict[int, str] = {}
+    for node in series:
+        labels = _points(node, ("cat", "xVal")) | labels
+    return labels
+
+
+def _write_columns(
+    told: str, columns: list[tuple[str, dict[int, str]]], labels: dict[int, str], tree: _Element
+) -> None:
+    """Add the table of a chart: the name and the points of each column, beside the labels of the rows."""
+    table = SubElement(tree, "table")
     SubElement(table, "caption").text = told
     header = SubElement(table, "tr")
     for name in ("", *(name for name, _ in columns)):
@@ -57,22 +72,25 @@ def write_chart(root: _Element, tree: _Element) -> None:
         row = SubElement(table, "tr")
         for text in (labels.get(number, ""), *(points.get(number, "") for _, points in columns)):
             SubElement(row, "td").text = text
-    if not columns:
-        tree.remove(table)
-        if title:
-            SubElement(tree, "p").text = told
+
+
+def _children(node: _Element | None) -> Iterable[_Element]:
+    return () if node is None else node
+
+
+def _below(node: _Element | None) -> Iterable[_Element]:
+    return () if node is None else node.iter()
 
 
 def _name(series: _Element) -> str:
     """Return the name of a series."""
-    node = child(series, "tx")
-    values = (found.text or "" for found in (node.iter() if node is not None else ()) if local(found) == "v")
+    values = (found.text or "" for found in _below(child(series, "tx")) if local(found) == "v")
     return squeeze(" ".join(values))[:80]
 
 
 def _words(title: _Element | None) -> str:
     """Return the words of a title."""
-    texts = (node for node in (title.iter() if title is not None else ()) if local(node) in ("t", "v"))
+    texts = (node for node in _below(title) if local(node) in ("t", "v"))
     return squeeze("".join(node.text or "" for node in texts))[:500]
 
 
@@ -132,14 +150,8 @@ def _paragraphs(node: _Element) -> Iterator[str]:
 
 def _in_order(root: _Element) -> Iterator[_Element]:
     """Yield the nodes of a diagram from its root downwards; those that hang on nothing come last."""
-    listed, links = child(root, "ptLst"), child(root, "cxnLst")
-    nodes = {attribute(node, "modelId") or "": node for node in (listed if listed is not None else ())}
-    below: dict[str, list[tuple[int, str]]] = {}
-    for link in links if links is not None else ():
-        if attribute(link, "type") in (None, "parOf"):
-            order = attribute(link, "srcOrd") or "0"
-            place = int(order) if order.isdecimal() and len(order) < 7 else 0
-            below.setdefault(attribute(link, "srcId") or "", []).append((place, attribute(link, "destId") or ""))
+    nodes = {attribute(node, "modelId") or "": node for node in _children(child(root, "ptLst"))}
+    below = _links(root)
     wanted = [key for key, node in nodes.items() if attribute(node, "type") in (None, "node", "asst")][:_MAX_NODES]
     waiting = [key for key, node in nodes.items() if attribute(node, "type") == "doc"]
     done: set[str] = set()
@@ -152,3 +164,14 @@ def _in_order(root: _Element) -> Iterator[_Element]:
             yield nodes[key]
         waiting += [inner for _, inner in sorted(below.get(key, ()), reverse=True)]
     yield from (nodes[key] for key in wanted if key not in done)
+
+
+def _links(root: _Element) -> dict[str, list[tuple[int, str]]]:
+    """Return, by the key of a node, the places and keys of those that hang on it."""
+    below: dict[str, list[tuple[int, str]]] = {}
+    for link in _children(child(root, "cxnLst")):
+        if attribute(link, "type") in (None, "parOf"):
+            order = attribute(link, "srcOrd") or "0"
+            place = int(order) if order.isdecimal() and len(order) < 7 else 0
+            below.setdefault(attribute(link, "srcId") or "", []).append((place, attribute(link, "destId") or ""))
+    return below

@@ -28,22 +28,26 @@ _ENOUGH = 200  # code points of other text: with less, the comments are what the
 
 def drop_comments(tree: HtmlElement) -> None:
     """Remove, in place, sections of readers' comments by their name, type or heading, unless little else stays."""
+    sections = _sections(tree)
+    if not sections:
+        return
+    body = tree.find(".//body")
+    whole = tree if body is None else body
+    if _length(whole) - sum(map(_length, sections)) < _ENOUGH:
+        return
+    for node in sections:
+        if isinstance(node, HtmlElement) and node.getparent() is not None:
+            node.drop_tree()
+
+
+def _sections(tree: HtmlElement) -> list[_Element]:
+    """Return the elements that hold comments, each once, none that stands in another of them."""
     found = [node for node in tree.iter() if tag_of(node) in _TAGS and _is_comments(node)]
     for node in tree.iter(*HEADINGS):
         if _HEADING.fullmatch(inline_text(node)[:200]):
             found += _below(node)
     doomed = set(found)
-    outer = [node for node in found if not any(above in doomed for above in node.iterancestors())]
-    if not outer:
-        return
-    body = tree.find(".//body")
-    whole = tree if body is None else body
-    taken = sum(_length(node) for node in dict.fromkeys(outer))
-    if _length(whole) - taken < _ENOUGH:
-        return
-    for node in dict.fromkeys(outer):
-        if isinstance(node, HtmlElement) and node.getparent() is not None:
-            node.drop_tree()
+    return [node for node in dict.fromkeys(found) if not any(above in doomed for above in node.iterancestors())]
 
 
 def _is_comments(node: _Element) -> bool:

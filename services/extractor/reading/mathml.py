@@ -8,6 +8,8 @@ from services.extractor.reading.scripts import exponent, lowered, mixed
 
 _MAX_DEPTH = 40
 _SILENT = frozenset(("annotation", "annotation-xml", "mphantom", "none", "mprescripts"))
+_PAIRS = frozenset(("mfrac", "msup", "msub", "mover", "munder"))
+_TRIPLES = frozenset(("msubsup", "munderover"))
 _APART = frozenset("=<>≤≥≈×·+−±∈→")
 
 
@@ -17,15 +19,14 @@ def formula(node: _Element, depth: int = 0) -> str:
     if tag in _SILENT or depth > _MAX_DEPTH:
         return ""
     parts = [formula(child, depth + 1) for child in node if tag_of(child)]
-    if tag in ("mfrac", "msup", "msub", "mover", "munder") and len(parts) == 2:
+    if tag in _PAIRS and len(parts) == 2:
         return _pair(tag, *parts)
-    if tag in ("msubsup", "munderover") and len(parts) == 3:
-        return f"{parts[0]}{lowered(parts[1], parts[0]) if parts[1] else ''}{_power(parts[2])}"
+    if tag in _TRIPLES and len(parts) == 3:
+        return _triple(*parts)
     if tag in ("msqrt", "mroot"):
-        return f"√({parts[0] if tag == 'mroot' and parts else _row(parts)})"
+        return _root(tag, parts)
     if tag == "mo":
-        sign = squeeze(node.text or "")
-        return f" {sign} " if sign in _APART else sign
+        return _operator(squeeze(node.text or ""))
     return _row([squeeze(node.text or ""), *parts])
 
 
@@ -45,6 +46,20 @@ def _pair(tag: str, first: str, second: str) -> str:
     if tag == "msup":
         return f"{first}{_power(second)}"
     return f"{first}{lowered(second, first)}" if second else first
+
+
+def _triple(base: str, below: str, above: str) -> str:
+    """Return a part with something lowered and something raised beside it."""
+    return f"{base}{lowered(below, base) if below else ''}{_power(above)}"
+
+
+def _root(tag: str, parts: list[str]) -> str:
+    """Return a root; of one that names its degree only what it is the root of."""
+    return f"√({parts[0] if tag == 'mroot' and parts else _row(parts)})"
+
+
+def _operator(sign: str) -> str:
+    return f" {sign} " if sign in _APART else sign
 
 
 def _power(text: str) -> str:

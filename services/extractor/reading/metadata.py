@@ -129,18 +129,7 @@ def _date(*groups: Iterable[str], latest: str | None = None) -> str | None:
 
 def _linked_data(tree: HtmlElement) -> dict[str, Any]:
     """Return the JSON-LD object that describes the page: an article of any kind, else the first that has a date."""
-    candidates: list[dict[str, Any]] = []
-    for node in tree.iter("script"):
-        if (node.get("type") or "").split(";")[0].strip().lower() != "application/ld+json":
-            continue
-        text = node.text or ""
-        if len(text) > _MAX_JSON:
-            continue
-        try:
-            loaded = json.loads(text, strict=False)
-        except (ValueError, RecursionError):
-            continue
-        candidates += _objects(loaded)
+    candidates = [item for loaded in _json_of(tree) for item in _objects(loaded)]
     articles = [item for item in candidates if any(map(_ARTICLE.search, _texts(item.get("@type"))))]
     dated = [item for item in candidates if "datePublished" in item or "headline" in item]
     found = next(iter(articles + dated), {})
@@ -151,6 +140,21 @@ def _linked_data(tree: HtmlElement) -> dict[str, Any]:
         if name in item and ("@type" not in item or any(map(_PAGE.search, _texts(item["@type"]))))
     }
     return {**missing, **found}
+
+
+def _json_of(tree: HtmlElement) -> Iterator[object]:
+    """Yield what the JSON-LD scripts of a page hold; what is no JSON is passed over."""
+    for node in tree.iter("script"):
+        if (node.get("type") or "").split(";")[0].strip().lower() != "application/ld+json":
+            continue
+        text = node.text or ""
+        if len(text) > _MAX_JSON:
+            continue
+        try:
+            loaded = json.loads(text, strict=False)
+        except (ValueError, RecursionError):
+            continue
+        yield loaded
 
 
 def _objects(loaded: object) -> Iterator[dict[str, Any]]:

@@ -184,8 +184,12 @@ def _by_start(text: bytes, body: bytes, name: str, declared: str) -> str:
         return XML
     says_nothing = declared in _SAYS_NOTHING and not name.endswith(_PLAIN_NAMES)
     if says_nothing and _JSON_START.match(text):
-        return NOTEBOOK if b'"cell_type"' in text and b'"cells"' in text else JSON
+        return _kind_of_json(text)
     return HTML if _MARKUP.match(body) and not declared.startswith("text/") else PLAIN
+
+
+def _kind_of_json(text: bytes) -> str:
+    return NOTEBOOK if b'"cell_type"' in text and b'"cells"' in text else JSON
 
 
 def _structured(text: bytes) -> str | None:

@@ -19,10 +19,7 @@ _MAX_OUTPUT = 20_000  # code points of one output that are kept
 def read(data: bytes, content_type: str | None) -> Reading:
     """Read a notebook; what is none is read as JSON."""
     decoded = decode(data, content_type, markup=False)
-    try:
-        book = json.loads(decoded.text.lstrip("\ufeff"))
-    except (ValueError, RecursionError):
-        book = None
+    book = _book(decoded.text)
     cells = _cells(book)
     if cells is None:
         return records.read(data, content_type)
@@ -35,8 +32,6 @@ def read(data: bytes, content_type: str | None) -> Reading:
         names.append(f"{kind} {number}")
         blocks += on_part(list(_cell_blocks(cell, kind)), number)
     made = assemble(blocks, page_count=len(names))
-    about = book.get("metadata") if isinstance(book, dict) else None
-    title = about.get("title") if isinstance(about, dict) else None
     return Reading(
         status="ok" if made.text else "empty",
         reason="The text was cut at the limit." if made.truncated else None if made.text else "The file holds no text.",
@@ -44,12 +39,27 @@ def read(data: bytes, content_type: str | None) -> Reading:
         reader="notebook",
         encoding=decoded.encoding,
         encoding_source=decoded.source,
-        title=squeeze(title)[:500] if isinstance(title, str) else made.headings[0].text if made.headings else None,
+        title=_title(book) or (made.headings[0].text if made.headings else None),
         text=made.text,
         headings=made.headings,
         parts=parts_of(made, "cell", names),
         truncated=made.truncated,
     )
+
+
+def _book(text: str) -> object:
+    """Return what a file holds as JSON, None for what is none."""
+    try:
+        return json.loads(text.lstrip("\ufeff"))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _title(book: object) -> str | None:
+    """Return the title that a notebook has beside its cells."""
+    about = book.get("metadata") if isinstance(book, dict) else None
+    title = about.get("title") if isinstance(about, dict) else None
+    return squeeze(title)[:500] if isinstance(title, str) else None
 
 
 def _cells(book: object) -> list[dict[str, Any]] | None:

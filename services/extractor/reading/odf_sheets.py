@@ -50,10 +50,18 @@ def sheets_of(body: _Element, looks: Looks) -> Sheets:
         if left < 0:
             raise Unreadable("too_large", f"The workbook has more than {MAX_CELLS:,} cells.")
         _add_blocks(made, rows)
-    made.told += [worked_out(done)] if done else []
-    made.told += [without_value(lost)] if lost else []
-    made.told += [f"{hidden} hidden sheet{'s' * (hidden > 1)} left out."] if hidden else []
+    made.told += _told(done, lost, hidden)
     return made
+
+
+def _told(done: int, lost: int, hidden: int) -> Iterator[str]:
+    """Yield sentences about formulas that were worked out, those that could not be, and hidden sheets."""
+    if done:
+        yield worked_out(done)
+    if lost:
+        yield without_value(lost)
+    if hidden:
+        yield f"{hidden} hidden sheet{'s' * (hidden > 1)} left out."
 
 
 def _add_blocks(made: Sheets, rows: list[SheetRow]) -> None:
@@ -150,17 +158,23 @@ def _shown(cell: _Element, looks: Looks) -> tuple[str, ValueKind]:
     stored = attribute(cell, "value")
     if kind == "date":
         return (attribute(cell, "date-value") or words).replace("T00:00:00", "").replace("T", " "), "date"
-    if kind == "percentage" and stored is not None:
-        return f"{_plain(stored, 2) or words}%", "number"
-    if kind == "float" and stored is not None:
-        plain = words.replace(",", "").replace(".", "").replace(" ", "").lstrip("-−")
-        return (_plain(stored, 0) or words) if not words or plain.isdecimal() else words, "number"
-    if kind == "currency":
-        return words or _plain(stored or "", 0), "number"
+    if kind == "currency" or (kind in ("percentage", "float") and stored is not None):
+        return _figure(kind, stored, words), "number"
     formula = attribute(cell, "formula")
     if formula is not None and not words and stored is None and not kind:
         return "=" + squeeze(from_open_document(formula))[:200], "text"
     return words, "number" if kind == "time" else "text"
+
+
+def _figure(kind: str, stored: str | None, words: str) -> str:
+    """Return a figure as it is stored where the cell may show fewer of its digits, else as it is shown."""
+    stored = stored or ""
+    if kind == "percentage":
+        return f"{_plain(stored, 2) or words}%"
+    if kind == "currency":
+        return words or _plain(stored, 0)
+    bare = words.replace(",", "").replace(".", "").replace(" ", "").lstrip("-−")
+    return (_plain(stored, 0) or words) if not words or bare.isdecimal() else words
 
 
 def _plain(stored: str, places: int) -> str:

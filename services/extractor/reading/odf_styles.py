@@ -24,6 +24,20 @@ class Look:
     table_hidden: bool = False
     level: int = 0
 
+    @property
+    def unseen(self) -> bool:
+        """Tell whether nobody sees the text."""
+        return self.hidden or (self.white and not self.shaded)
+
+    def within(self, outer: "Look") -> "Look":
+        """Return how text of this style looks inside text that looks like `outer`."""
+        return Look(
+            place=self.place or outer.place,
+            hidden=self.hidden or outer.hidden,
+            white=self.white or outer.white,
+            shaded=self.shaded or outer.shaded,
+        )
+
 
 Looks = Mapping[str, Look]
 PLAIN_LOOK = Look()
@@ -37,29 +51,44 @@ def looks_of(*roots: _Element) -> dict[str, Look]:
 
 def _look(name: str, nodes: Mapping[str, _Element]) -> Look:
     """Return the look of one style."""
+    chain = _chain(name, nodes)
     said: dict[str, str] = {}
-    level, at = 0, name
-    for _ in range(_MAX_CHAIN):
-        node = nodes.get(at)
-        if node is None:
-            break
-        outline = attribute(node, "default-outline-level") or ""
-        level = level or (min(6, int(outline)) if outline.isdecimal() and len(outline) < 3 else 0)
-        for properties in node:
-            for key, value in properties.items():
-                said.setdefault(f"{local(properties)} {str(key).rpartition('}')[2]}", str(value))
-        at = attribute(node, "parent-style-name") or ""
-    raised = said.get("text-properties text-position", "").split(" ")[0]
+    for properties in (inner for node in chain for inner in node):
+        for key, value in properties.items():
+            said.setdefault(f"{local(properties)} {str(key).rpartition('}')[2]}", str(value))
     ground = [value for key, value in said.items() if key.endswith((" background-color", " fill-color"))]
     return Look(
-        place=DOWN if raised == "sub" or raised.startswith("-") else UP if raised not in ("", "0%") else "",
+        place=_place(said.get("text-properties text-position", "").split(" ")[0]),
         hidden=said.get("text-properties display") == "none",
         white=said.get("text-properties color", "").lower() in _WHITE,
         shaded=any(value.lower() not in ("transparent", *_WHITE) for value in ground),
         page_hidden=said.get("drawing-page-properties visibility") == "hidden",
         table_hidden=said.get("table-properties display") == "false",
-        level=level,
+        level=next((level for node in chain if (level := _level(node))), 0),
     )
+
+
+def _chain(name: str, nodes: Mapping[str, _Element]) -> list[_Element]:
+    """Return a style and those above it, of which it has what it does not say itself."""
+    chain: list[_Element] = []
+    node = nodes.get(name)
+    while node is not None and len(chain) < _MAX_CHAIN:
+        chain.append(node)
+        node = nodes.get(attribute(node, "parent-style-name") or "")
+    return chain
+
+
+def _level(style: _Element) -> int:
+    """Return the level of the headings that a style makes, 0 for other text."""
+    outline = attribute(style, "default-outline-level") or ""
+    return min(6, int(outline)) if outline.isdecimal() and len(outline) < 3 else 0
+
+
+def _place(position: str) -> str:
+    """Return the mark of letters in a position: "super", "sub", or so many percent up or down."""
+    if position == "sub" or position.startswith("-"):
+        return DOWN
+    return UP if position not in ("", "0%") else ""
 
 
 def style_of(node: _Element, looks: Looks) -> Look:

@@ -17,6 +17,7 @@ _SKIPPED = frozenset(
     user-field-decls table-of-content alphabetical-index illustration-index bibliography ruby-text title desc
     """.split()
 )
+_SPACES = frozenset(("line-break", "s", "tab"))
 _FRAMES = frozenset(("frame", "custom-shape", "rect", "ellipse", "text-box"))
 
 
@@ -74,8 +75,7 @@ def _tag(node: _Element, look: Look) -> str:
 def _words(node: _Element, look: Look, looks: Looks, found: tuple[list[_Element], list[_Element]]) -> Iterator[str]:
     """Yield the visible text of a paragraph; text boxes and notes are put into `found`."""
     boxes, notes = found
-    unseen = look.hidden or (look.white and not look.shaded)
-    if node.text and not unseen:
+    if node.text and not look.unseen:
         yield marked(node.text, look.place)
     for inner in node:
         kind = local(inner)
@@ -83,22 +83,21 @@ def _words(node: _Element, look: Look, looks: Looks, found: tuple[list[_Element]
             notes.append(inner)
         elif kind in _FRAMES:
             boxes.append(inner)
-        elif kind == "line-break":
-            yield "\n"
-        elif kind in ("s", "tab"):
-            count = attribute(inner, "c") or "1"
-            yield " " * min(int(count) if count.isdecimal() and len(count) < 6 else 1, _MAX_SPACES)
+        elif kind in _SPACES:
+            yield _space(inner, kind)
         elif kind not in _SKIPPED and kind:
             own = style_of(inner, looks) if kind in ("span", "a") else look
-            own = Look(
-                place=own.place or look.place,
-                hidden=own.hidden or look.hidden,
-                white=own.white or look.white,
-                shaded=own.shaded or look.shaded,
-            )
-            yield from _words(inner, own, looks, found)
-        if inner.tail and not unseen:
+            yield from _words(inner, own.within(look), looks, found)
+        if inner.tail and not look.unseen:
             yield marked(inner.tail, look.place)
+
+
+def _space(node: _Element, kind: str) -> str:
+    """Return the white space that an element stands for."""
+    if kind == "line-break":
+        return "\n"
+    count = attribute(node, "c") or "1"
+    return " " * min(int(count) if count.isdecimal() and len(count) < 6 else 1, _MAX_SPACES)
 
 
 def _write_table(node: _Element, tree: _Element, looks: Looks, notes: list[_Element]) -> None:

@@ -19,6 +19,7 @@ from services.extractor.reading.serialize import blocks_of
 from services.extractor.reading.xml import attribute, child, local
 
 MAX_SLIDES = 2_000
+_FRAMES = frozenset(("frame", "custom-shape", "rect", "ellipse"))
 _TITLES = frozenset(("title", "subtitle"))
 _FURNITURE = frozenset(("date-time", "footer", "header", "page-number"))
 _MANIFEST = "META-INF/manifest.xml"
@@ -67,26 +68,27 @@ def _presentation(package: Package, body: _Element, looks: Looks) -> Reading:
 
 def _write_slide(page: _Element, tree: _Element, looks: Looks) -> None:
     """Add a slide: its title first, its notes last."""
-    frames = [node for node in page.iter() if local(node) in ("frame", "custom-shape", "rect", "ellipse")]
     notes = child(page, "notes")
-    noted = set(notes.iter()) if notes is not None else set()
-    for is_title in (True, False):
-        for frame in (node for node in frames if node not in noted):
-            place = attribute(frame, "class") or ""
-            if place in _FURNITURE or (place in _TITLES) is not is_title:
-                continue
-            if is_title:
-                inner = Element("body")
-                write_text(frame, inner, looks)
-                SubElement(tree, "h1" if place == "title" else "p").text = squeeze(" ".join(map(str, inner.itertext())))
-            else:
-                write_text(frame, tree, looks)
-    inner = Element("body")
-    for frame in (node for node in noted if attribute(node, "class") == "notes"):
-        write_text(frame, inner, looks)
-    words = squeeze(" ".join(map(str, inner.itertext())))
+    noted = list(notes.iter()) if notes is not None else []
+    in_notes = set(noted)
+    frames = [node for node in page.iter() if local(node) in _FRAMES and node not in in_notes]
+    titles = [node for node in frames if attribute(node, "class") in _TITLES]
+    for frame in titles:
+        SubElement(tree, "h1" if attribute(frame, "class") == "title" else "p").text = _words([frame], looks)
+    for frame in frames:
+        if attribute(frame, "class") not in _TITLES | _FURNITURE:
+            write_text(frame, tree, looks)
+    words = _words([node for node in noted if attribute(node, "class") == "notes"], looks)
     if words:
         SubElement(tree, "p").text = f"Notes: {words}"
+
+
+def _words(frames: Iterable[_Element], looks: Looks) -> str:
+    """Return the words of some frames in one line."""
+    inner = Element("body")
+    for frame in frames:
+        write_text(frame, inner, looks)
+    return squeeze(" ".join(map(str, inner.itertext())))
 
 
 def _workbook(package: Package, body: _Element, looks: Looks) -> Reading:

@@ -10,6 +10,8 @@ from pypdfium2 import raw
 
 from services.extractor.reading.painted import PALE, Box, Picture, covered
 
+_View = Callable[[float, float], tuple[float, float]]
+_Object = tuple[int, Any]  # its place in the order of painting, and its handle
 _pdfium: Any = raw  # the library is not typed
 _MOST_OBJECTS = 20_000
 _MOST_COVERS = 200
@@ -37,11 +39,11 @@ class Paint:
         return not self.hidden and not self.doubtful
 
 
-def paint_of(page: Any, view: Callable[[float, float], tuple[float, float]], area: float) -> Paint:
+def paint_of(page: Any, view: _View, area: float) -> Paint:
     """Look through the objects of a page; `view` turns their points into places on the page as it is shown."""
     paint = Paint()
-    texts: list[tuple[int, Any]] = []
-    covers: list[tuple[int, Any]] = []
+    texts: list[_Object] = []
+    covers: list[_Object] = []
     for number, (kind, made) in enumerate(_objects(page.raw)):
         if kind == raw.FPDF_PAGEOBJ_TEXT:
             texts.append((number, made))
@@ -52,14 +54,17 @@ def paint_of(page: Any, view: Callable[[float, float], tuple[float, float]], are
                 x0, y0, x1, y1 = _box(made, view)
                 paint.pictures = min(1.0, paint.pictures + (x1 - x0) * (y1 - y0) / area)
     if texts and covers and covers[-1][0] > texts[0][0]:
-        after = [(number, _box(made, view)) for number, made in covers if number > texts[0][0]][-_MOST_COVERS:]
-        boxes = [(number, _box(made, view)) for number, made in texts]
-        paint.doubtful.update(
-            _address(made)
-            for (_, made), (number, box) in zip(texts, boxes, strict=True)
-            if covered(box, [(number, box)], after)
-        )
+        paint.doubtful.update(_covered(texts, covers, view))
     return paint
+
+
+def _covered(texts: list[_Object], covers: list[_Object], view: _View) -> Iterator[int]:
+    """Yield the addresses of texts that something painted after them covers."""
+    after = [(number, _box(made, view)) for number, made in covers if number > texts[0][0]][-_MOST_COVERS:]
+    for number, made in texts:
+        box = _box(made, view)
+        if covered(box, [(number, box)], after):
+            yield _address(made)
 
 
 def picture_of(page: Any) -> Picture:
@@ -110,7 +115,7 @@ def _is_filled(made: Any) -> bool:
     return bool(_pdfium.FPDFPath_GetDrawMode(made, mode, stroke)) and mode.value != raw.FPDF_FILLMODE_NONE
 
 
-def _box(made: Any, view: Callable[[float, float], tuple[float, float]]) -> Box:
+def _box(made: Any, view: _View) -> Box:
     """Return the box of an object as it is shown."""
     left, bottom, right, top = (ctypes.c_float() for _ in range(4))
     _pdfium.FPDFPageObj_GetBounds(made, left, bottom, right, top)

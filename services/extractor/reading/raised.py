@@ -117,23 +117,38 @@ def _of_raised(text: str, before: str, after: str) -> str:
     """Return raised letters: an exponent raised, letters of a word as they are, and nothing for the mark of a note."""
     if not before.strip() or before.endswith("| "):
         return _opening(text, after)
-    if _SIGNED.fullmatch(text):
-        return _raised(text)
-    if text.isdigit() and len(text) <= 3 and _is_base(before, text, after):
+    if _is_exponent(text, before, after):
         return _raised(text)
     if fraction := _RAISED_FRACTION.fullmatch(text):
         return _raised(text) if _VARIABLE.search(before) else _written(fraction[1], fraction[2], before)
-    if before[-1].isdigit() and (_DEGREE.match(text) or text.casefold() in _ORDINAL):
-        return "°" + text[1:] if _DEGREE.match(text) else text
+    letters = _of_letters(text, before)
+    if letters is not None:
+        return letters
+    if _NOTE_NUMBERS.fullmatch(text) or _NOTE_SIGNS.fullmatch(text):
+        return " " if before[-1].isalnum() and after[:1].isalnum() else ""
+    return text
+
+
+def _is_exponent(text: str, before: str, after: str) -> bool:
+    """Tell whether a raised number is an exponent: it has a sign, or stands after something that can have one."""
+    if _SIGNED.fullmatch(text):
+        return True
+    return text.isdigit() and len(text) <= 3 and _is_base(before, text, after)
+
+
+def _of_letters(text: str, before: str) -> str | None:
+    """Return raised letters that go with the figure, the word or the variable before them; None for any others."""
+    if before[-1].isdigit() and _DEGREE.match(text):
+        return "°" + text[1:]
+    if before[-1].isdigit() and text.casefold() in _ORDINAL:
+        return text
     if text in ("TM", "SM"):
         return "™"
     if _CAPITAL_WORD.search(before) and text.isalpha() and text.islower():
         return text
     if _VARIABLE.search(before) and text.isascii() and not _NOTE_NUMBERS.fullmatch(text):
         return _raised(text)
-    if _NOTE_NUMBERS.fullmatch(text) or _NOTE_SIGNS.fullmatch(text):
-        return " " if before[-1].isalnum() and after[:1].isalnum() else ""
-    return text
+    return None
 
 
 def _opening(text: str, after: str) -> str:

@@ -19,6 +19,7 @@ _NOTE_TARGET = re.compile(
     re.I,
 )
 _NOTE_ROLES = frozenset(("doc-noteref", "noteref"))
+_REFERENCES = frozenset(("reference", "footnote", "footnote-ref", "fn", "noteref", "endnote"))
 _BACK_ROLES = frozenset(("doc-backlink", "backlink"))
 _BACK = re.compile(r"[↩↑^⏎↵⤴︎\s]+|back|↩︎")
 _HIGHER = re.compile(r"-\d*\.?\d+(?:em|px|ex|pt|%)")
@@ -122,23 +123,27 @@ class _Walk:
 
     def _is_note_link(self, node: _Element) -> bool:
         """Tell whether a link is the mark of a note, or leads back from one."""
-        roles = {*(node.get("role") or "").split(), *(node.get("epub:type") or "").split()}
-        text = inline_text(node)
-        if roles & _BACK_ROLES or (_BACK.fullmatch(text) and (node.get("href") or "").startswith("#")):
+        roles, text, href = _roles(node), inline_text(node), node.get("href") or ""
+        if roles & _BACK_ROLES or (_BACK.fullmatch(text) and href.startswith("#")):
             return True
         if not MARK.fullmatch(text):
             return False
-        href = node.get("href") or ""
         if roles & _NOTE_ROLES or _NOTE_CLASS.search(node.get("class") or ""):
             return True
-        if not href.startswith("#"):
-            return False
+        return href.startswith("#") and self._stands_as_mark(text, href)
+
+    def _stands_as_mark(self, text: str, href: str) -> bool:
+        """Tell whether a link inside the page that looks like the mark of a note also stands like one."""
         glued = self.line[-1:].isalnum() and text[0].isdigit()
         return glued or text.startswith("[") or (_NOTE_TARGET.fullmatch(href) is not None and bool(self.line.strip()))
 
 
 def _classes(node: _Element) -> frozenset[str]:
     return frozenset((node.get("class") or "").lower().split())
+
+
+def _roles(node: _Element) -> frozenset[str]:
+    return frozenset((*(node.get("role") or "").split(), *(node.get("epub:type") or "").split()))
 
 
 def _shift(style: Declared) -> int:
@@ -165,8 +170,7 @@ def _after(node: _Element) -> str:
 
 def _leads_to_note(node: _Element, text: str) -> bool:
     """Tell whether raised text is a link, in it or around it, or is marked as a reference."""
-    roles = {*(node.get("role") or "").split(), *(node.get("epub:type") or "").split()}
-    if roles & _NOTE_ROLES or _classes(node) & {"reference", "footnote", "footnote-ref", "fn", "noteref", "endnote"}:
+    if _roles(node) & _NOTE_ROLES or _classes(node) & _REFERENCES:
         return True
     parent = node.getparent()
     around = parent is not None and tag_of(parent) == "a" and inline_text(parent) == text

@@ -146,19 +146,22 @@ class _Reader:
         self._flush()
         if self._group.begins:
             self._begin(word)
-        into = self._group.into
+        into, number = self._group.into, value or 0
         if word == "u":
-            code = value or 0
-            self._write(chr(code % 65_536 if code < 0 else code) if code < 0x110000 else "")
-            self._skip = self._group.skipped
+            self._character(number)
         elif word in _SIGNS:
             self._write(_SIGNS[word])
         elif word in ("uc", "ansicpg") or (word == "f" and into != "fonttbl"):
-            self._encoding(word, value or 0)
+            self._encoding(word, number)
         elif into in ("fonttbl", "colortbl", "creatim", "revtim"):
-            self._about(word, value or 0)
+            self._about(word, number)
         elif into in ("text", "footnote") and not self._format(word, value):
-            self._structure(word, value or 0)
+            self._structure(word, number)
+
+    def _character(self, code: int) -> None:
+        """Take a character by its number, and pass over what stands for it in programs that do not know it."""
+        self._write(chr(code % 65_536 if code < 0 else code) if code < 0x110000 else "")
+        self._skip = self._group.skipped
 
     def _begin(self, word: str) -> None:
         """Send what the group holds where its first control word says; a group within one that is not read is not."""

@@ -152,14 +152,21 @@ def _line(runs: Sequence[Run], *, level: bool) -> Line | None:
         return None
     return Line(
         words,
-        min(run.x0 for run in shown),
-        min(run.y0 for run in shown),
-        max(run.x1 for run in shown),
-        max(run.y1 for run in shown),
+        *_box(shown),
         main.base,
         main.size,
         all(run.bold for run in shown),
         painted=main.painted,
+    )
+
+
+def _box(runs: Sequence[Run]) -> tuple[float, float, float, float]:
+    """Return the box around all runs."""
+    return (
+        min(run.x0 for run in runs),
+        min(run.y0 for run in runs),
+        max(run.x1 for run in runs),
+        max(run.y1 for run in runs),
     )
 
 

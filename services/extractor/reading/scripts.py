@@ -52,17 +52,29 @@ def raised(text: str, before: str, after: str, *, linked: bool) -> str:
     """Return what stands for raised text between two ends of its line; ``linked`` says that it leads to a note."""
     if (linked and MARK.fullmatch(text)) or _SURE_MARK.fullmatch(text):
         return ""
+    figure = _raised_figure(text, before, after)
+    return figure if figure is not None else _raised_letters(text, before, after)
+
+
+def _raised_figure(text: str, before: str, after: str) -> str | None:
+    """Return what stands for a raised figure: part of a fraction, an exponent, a note's mark; None for other text."""
     last = before[-1:]
     if fraction := _FRACTION.fullmatch(text):
         return _spaced(f"{fraction[1]}/{fraction[2]}", last) if not last.isalpha() else exponent(text)
     if text.isdigit() and _SLASH.match(after):
         return _spaced(text, last)
-    if text == "o" and after[:1] in ("C", "F") and last.isdigit():
-        return "°"
     if _SIGNED.fullmatch(text):
         return exponent(text)
     if _DIGITS.fullmatch(text):
         return exponent(text) if _is_exponent(text, before, after) else ""
+    return None
+
+
+def _raised_letters(text: str, before: str, after: str) -> str:
+    """Return what stands for raised text that is no figure: a degree, an ordinal, a term, a remark."""
+    last = before[-1:]
+    if text == "o" and after[:1] in ("C", "F") and last.isdigit():
+        return "°"
     if len(text) == 1 and text.isalpha():
         return _letter(text, before)
     if _ORDINAL.fullmatch(text):

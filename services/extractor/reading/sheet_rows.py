@@ -52,8 +52,7 @@ def sheet_rows(data: bytes, book: Book) -> Iterator[SheetRow]:
     above: dict[int, Value] = {}  # by column: what a merged cell shows in the rows that it reaches down into
     number = 0
     for node in _elements(data, "row"):
-        written = attribute(node, "r") or ""
-        number = int(written) if written.isdecimal() and len(written) < 8 else number + 1
+        number = _row_number(node, number)
         values = {
             value.column: replace(value, width=wide.get((number, value.column), 1))
             for value in _values(node, book, formulas)
@@ -66,6 +65,12 @@ def sheet_rows(data: bytes, book: Book) -> Iterator[SheetRow]:
         yield SheetRow(number, [values[column] for column in sorted(values)])
         if book.cells_left <= 0:
             raise Unreadable("too_large", f"Only the first {MAX_CELLS:,} cells were read.")
+
+
+def _row_number(row: _Element, before: int) -> int:
+    """Return the number of a row; one that has none follows on the row before it."""
+    written = attribute(row, "r") or ""
+    return int(written) if written.isdecimal() and len(written) < 8 else before + 1
 
 
 def _merged(data: bytes) -> tuple[Mapping[int, list[int]], Mapping[Place, int]]:
@@ -104,8 +109,7 @@ def _formulas(data: bytes) -> Sheet:
 
 def _content(cell: _Element) -> Content | None:
     """Return the figure, the formula without a value or the words in a cell."""
-    kind, stored, formula = cell.get("t") or "n", child(cell, "v"), child(cell, "f")
-    text = (stored.text or "") if stored is not None else ""
+    kind, text, formula = cell.get("t") or "n", _stored(cell), child(cell, "f")
     if kind == "n" and text:
         try:
             return Decimal(text)
@@ -114,6 +118,12 @@ def _content(cell: _Element) -> Content | None:
     if formula is not None and not text and kind == "n":
         return f"={formula.text or '?'}"
     return " " if text or kind == "inlineStr" else None
+
+
+def _stored(cell: _Element) -> str:
+    """Return the value that is stored in a cell, as it is written; "" without."""
+    stored = child(cell, "v")
+    return (stored.text or "") if stored is not None else ""
 
 
 def _values(row: _Element, book: Book, formulas: Sheet | None) -> Iterator[Value]:
@@ -134,16 +144,13 @@ def _value(cell: _Element, column: int, book: Book, formulas: Sheet | None) -> V
     if kind == "inlineStr":
         inline = child(cell, "is")
         return Value(column, text_of(inline), "text") if inline is not None else None
-    stored = child(cell, "v")
-    text = (stored.text or "") if stored is not None else ""
-    formula = child(cell, "f")
+    text, formula = _stored(cell), child(cell, "f")
     if not text and formula is not None and formulas is not None and kind == "n":
         return _without_value(cell, formula.text or "", column, book, formulas)
     if not text:
         return None
     if kind == "n":
-        words, what = shown(text, book.format_at(cell.get("s") or "0"), from_1904=book.from_1904)
-        return Value(column, squeeze(words), what)
+        return _number(text, cell, column, book)
     return Value(column, squeeze(_words(kind, text, book)), "date" if kind == "d" else "text")
 
 
@@ -154,7 +161,12 @@ def _without_value(cell: _Element, formula: str, column: int, book: Book, formul
         book.without_value += 1
         return Value(column, squeeze(f"={formula}")[:200] if formula else "= (a formula)", "text")
     book.worked_out += 1
-    words, what = shown(str(result), book.format_at(cell.get("s") or "0"), from_1904=book.from_1904)
+    return _number(str(result), cell, column, book)
+
+
+def _number(written: str, cell: _Element, column: int, book: Book) -> Value:
+    """Return a number as the format of its cell shows it."""
+    words, what = shown(written, book.format_at(cell.get("s") or "0"), from_1904=book.from_1904)
     return Value(column, squeeze(words), what)
 
 

@@ -58,10 +58,8 @@ def sheet_of(tree: HtmlElement) -> Sheet:
     """Return the plain rules of the stylesheets inside a page; call it before they are taken out."""
     rules: dict[str, dict[str, str]] = {}
     is_all = not any("stylesheet" in (node.get("rel") or "").lower() for node in tree.iter("link"))
-    for style in tree.iter("style"):
-        if not (style.get("media") or "all").lower().startswith(("all", "screen")):
-            continue
-        for selectors, body in _rules((style.text or "")[:_MAX_STYLESHEET]):
+    for text in _stylesheets(tree):
+        for selectors, body in _rules(text):
             found = declared(body) if not selectors.lstrip().startswith("@") else NOTHING
             for selector in selectors.split(","):
                 key = _key(selector) if found else None
@@ -70,6 +68,13 @@ def sheet_of(tree: HtmlElement) -> Sheet:
                 elif "background" in body:
                     is_all = False
     return Sheet(rules, is_all)
+
+
+def _stylesheets(tree: HtmlElement) -> Iterator[str]:
+    """Yield the stylesheets inside a page that hold for screens."""
+    for style in tree.iter("style"):
+        if (style.get("media") or "all").lower().startswith(("all", "screen")):
+            yield (style.text or "")[:_MAX_STYLESHEET]
 
 
 def _key(selector: str) -> str | None:

@@ -87,11 +87,9 @@ def _paragraphs(cues: Iterator[_Cue]) -> Iterator[tuple[str, str]]:
     words: list[str] = []
     begin = end = 0
     for cue in cues:
-        if words:
-            long, done = end - begin, ends_sentence(words[-1])
-            if cue.start - end > _PAUSE_S or (long >= _PARAGRAPH_S and done) or long >= _LONGEST_S:
-                yield _clock(begin), " ".join(words)
-                words = []
+        if words and (cue.start - end > _PAUSE_S or _is_whole(end - begin, words[-1])):
+            yield _clock(begin), " ".join(words)
+            words = []
         if not words:
             begin = cue.start
         if words and cue.text.startswith(words[-1]):
@@ -101,6 +99,11 @@ def _paragraphs(cues: Iterator[_Cue]) -> Iterator[tuple[str, str]]:
         end = max(cue.end, cue.start)
     if words:
         yield _clock(begin), " ".join(words)
+
+
+def _is_whole(seconds: int, last: str) -> bool:
+    """Tell whether a paragraph is long enough: at the end of a sentence after a while, anywhere after a long one."""
+    return seconds >= _LONGEST_S or (seconds >= _PARAGRAPH_S and ends_sentence(last))
 
 
 def _clock(seconds: int) -> str:

@@ -18,7 +18,7 @@ from services.extractor.reading.office import main_part, properties
 from services.extractor.reading.package import Package, Relation, first_of
 from services.extractor.reading.result import Reading
 from services.extractor.reading.serialize import blocks_of
-from services.extractor.reading.word_looks import NOTHING_SAID, Look, Looks, is_shaded, is_white_code, looks_of
+from services.extractor.reading.word_looks import NOTHING_SAID, Look, Looks, is_shaded, is_white_code, looks_of, named
 from services.extractor.reading.word_runs import SKIPPED, Hanging, words
 from services.extractor.reading.xml import attribute, child, local
 
@@ -46,21 +46,7 @@ def read(data: bytes) -> Reading:
     styles = first_of(relations, "styles")
     sheet = package.xml(styles) if styles is not None and package.has(styles) else Element("styles")
     known = _Document(_styles(sheet), looks_of(sheet), package, relations)
-    tree = Element("body")
-    root = package.xml(main)
-    ground = child(root, "background")
-    body = child(root, "body")
-    look = (
-        Look(shaded=True)
-        if ground is not None and not is_white_code(attribute(ground, "color") or "ffffff")
-        else NOTHING_SAID
-    )
-    if body is not None:
-        _write(body, tree, known, look)
-    for kind in ("footnotes", "endnotes"):
-        notes = first_of(relations, kind)
-        if notes is not None and package.has(notes):
-            _write_notes(package.xml(notes), tree, replace(known, relations=package.relations(notes)), look)
+    tree = _tree_of(package.xml(main), known)
     made = assemble(blocks_of(tree))
     about = properties(package)
     return Reading(
@@ -77,6 +63,22 @@ def read(data: bytes) -> Reading:
         headings=made.headings,
         truncated=made.truncated,
     )
+
+
+def _tree_of(root: _Element, known: _Document) -> _Element:
+    """Return the body and the notes of a document."""
+    tree = Element("body")
+    ground, body = child(root, "background"), child(root, "body")
+    is_colored = ground is not None and not is_white_code(attribute(ground, "color") or "ffffff")
+    look = Look(shaded=True) if is_colored else NOTHING_SAID
+    if body is not None:
+        _write(body, tree, known, look)
+    package = known.package
+    for kind in ("footnotes", "endnotes"):
+        notes = first_of(known.relations, kind)
+        if notes is not None and package.has(notes):
+            _write_notes(package.xml(notes), tree, replace(known, relations=package.relations(notes)), look)
+    return tree
 
 
 def _styles(root: _Element) -> dict[str, int | None]:
@@ -130,8 +132,7 @@ def _write(parent: _Element, tree: _Element, known: _Document, look: Look) -> No
 def _write_paragraph(node: _Element, tree: _Element, known: _Document, look: Look) -> None:
     """Add one paragraph, and after it the text boxes, charts and diagrams that hang on it."""
     layout = child(node, "pPr")
-    style = child(layout, "pStyle")
-    own = known.looks.get(attribute(style, "val") or "", NOTHING_SAID) if style is not None else NOTHING_SAID
+    own = named(child(layout, "pStyle"), known.looks)
     if is_shaded(layout):
         own = replace(own, shaded=True)
     hanging = Hanging()
@@ -155,15 +156,22 @@ def _is_filled(box: _Element) -> bool:
     for shape in box.iterancestors():
         kind = local(shape)
         if kind in ("wsp", "sp"):
-            layout = child(shape, "spPr")
-            fills = [node for node in (layout if layout is not None else ()) if local(node).endswith("Fill")]
-            codes = [attribute(n, "val") or "" for fill in fills for n in fill.iter() if local(n) == "srgbClr"]
-            bare = all(local(fill) == "noFill" for fill in fills) or (codes and all(map(is_white_code, codes)))
-            return not bare if fills else child(shape, "style", "fillRef") is not None
+            return _is_drawing_filled(shape)
         if kind in ("shape", "rect", "roundrect", "oval"):
             fill = attribute(shape, "fillcolor") or "white"
             return not (fill.lower() == "white" or is_white_code(fill.removeprefix("#")[:6]))
     return False
+
+
+def _is_drawing_filled(shape: _Element) -> bool:
+    """Tell whether a shape of DrawingML is filled, by itself or by its style, with anything but white."""
+    layout = child(shape, "spPr")
+    fills = [node for node in (layout if layout is not None else ()) if local(node).endswith("Fill")]
+    if not fills:
+        return child(shape, "style", "fillRef") is not None
+    codes = [attribute(n, "val") or "" for fill in fills for n in fill.iter() if local(n) == "srgbClr"]
+    is_white = bool(codes) and all(map(is_white_code, codes))
+    return not is_white and any(local(fill) != "noFill" for fill in fills)
 
 
 def _tag(paragraph: _Element, styles: Mapping[str, int | None]) -> str:
@@ -181,28 +189,31 @@ def _write_table(node: _Element, tree: _Element, known: _Document, look: Look) -
     """Add a table; cells merged downwards reach over the rows below them."""
     table = SubElement(tree, "table")
     frame = child(node, "tblPr")
-    style = child(frame, "tblStyle")
-    named = known.looks.get(attribute(style, "val") or "", NOTHING_SAID) if style is not None else NOTHING_SAID
-    if is_shaded(frame) or named.shaded:
+    if is_shaded(frame) or named(child(frame, "tblStyle"), known.looks).shaded:
         look = replace(look, shaded=True)
     reaching: dict[int, _Element] = {}  # by column: the cell that merged cells below it continue
     for row in (found for found in _rows(node) if not _is_deleted(found)):
-        line = SubElement(table, "tr")
-        kind = "th" if child(row, "trPr", "tblHeader") is not None else "td"
-        column = 0
-        for cell in (found for found in _unwrapped(row) if local(found) == "tc"):
-            layout = child(cell, "tcPr")
-            merge = child(layout, "vMerge")
-            wide = _number(child(layout, "gridSpan"))
-            if merge is not None and attribute(merge, "val") != "restart" and column in reaching:
-                reaching[column].set("rowspan", str(_number(reaching[column], "rowspan") + 1))
-            else:
-                made = SubElement(line, kind, {"colspan": str(wide)})
-                reaching.pop(column, None)
-                if merge is not None:
-                    reaching[column] = made
-                _write(cell, made, known, replace(look, shaded=True) if is_shaded(layout) else look)
-            column += wide
+        for cell, made in _cells(row, SubElement(table, "tr"), reaching):
+            _write(cell, made, known, replace(look, shaded=True) if is_shaded(child(cell, "tcPr")) else look)
+
+
+def _cells(row: _Element, line: _Element, reaching: dict[int, _Element]) -> Iterator[tuple[_Element, _Element]]:
+    """Yield the cells of a row, each with what it becomes in `line`; those that continue one above make it reach on."""
+    kind = "th" if child(row, "trPr", "tblHeader") is not None else "td"
+    column = 0
+    for cell in (found for found in _unwrapped(row) if local(found) == "tc"):
+        layout = child(cell, "tcPr")
+        merge = child(layout, "vMerge")
+        wide = _number(child(layout, "gridSpan"))
+        if merge is not None and attribute(merge, "val") != "restart" and column in reaching:
+            reaching[column].set("rowspan", str(_number(reaching[column], "rowspan") + 1))
+        else:
+            made = SubElement(line, kind, {"colspan": str(wide)})
+            reaching.pop(column, None)
+            if merge is not None:
+                reaching[column] = made
+            yield cell, made
+        column += wide
 
 
 def _number(node: _Element | None, name: str = "val") -> int:

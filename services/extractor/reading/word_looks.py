@@ -62,6 +62,11 @@ def looks_of(styles: _Element) -> dict[str, Look]:
     return found
 
 
+def named(style: _Element | None, looks: Looks) -> Look:
+    """Return the look of the style that an element names."""
+    return looks.get(attribute(style, "val") or "", NOTHING_SAID) if style is not None else NOTHING_SAID
+
+
 def look_of(layout: _Element | None) -> Look:
     """Return what the properties of a run say themselves."""
     if layout is None:

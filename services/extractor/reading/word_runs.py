@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from lxml.etree import _Element
 
 from services.extractor.reading.raised import DOWN, UP, marked, settle
-from services.extractor.reading.word_looks import NOTHING_SAID, Look, Looks, look_of
-from services.extractor.reading.xml import attribute, child, local
+from services.extractor.reading.word_looks import Look, Looks, look_of, named
+from services.extractor.reading.xml import child, local
 
 SKIPPED = frozenset(
     """
@@ -45,26 +45,29 @@ def _pieces(node: _Element, look: Look, looks: Looks, hanging: Hanging, depth: i
             hanging.graphics.append(inner)
         elif kind in SKIPPED:
             continue
-        elif kind == "t":
-            yield marked(inner.text or "", look.place or "")
-        elif kind in _SIGNS:
-            yield _SIGNS[kind]
-        elif kind == "f" and child(inner, "num") is not None:
-            yield _fraction(inner, look, looks)
+        elif (text := _whole(inner, kind, look, looks)) is not None:
+            yield text
         else:
             own = run_look(inner, look, looks) if kind == "r" else look
             if not (kind == "r" and own.unseen):  # what hangs on a hidden run is hidden with it
-                text = _pieces(inner, own, looks, hanging, depth + 1)
+                pieces = _pieces(inner, own, looks, hanging, depth + 1)
                 is_script = kind in _SCRIPTS and local(node).startswith("sS")
-                yield from (marked("".join(text), _SCRIPTS[kind]),) if is_script else text
+                yield from (marked("".join(pieces), _SCRIPTS[kind]),) if is_script else pieces
+
+
+def _whole(node: _Element, kind: str, look: Look, looks: Looks) -> str | None:
+    """Return the text of a node that is a piece by itself: letters, a sign, a fraction; None for one to go into."""
+    if kind == "t":
+        return marked(node.text or "", look.place or "")
+    if kind == "f" and child(node, "num") is not None:
+        return _fraction(node, look, looks)
+    return _SIGNS.get(kind)
 
 
 def run_look(run: _Element, look: Look, looks: Looks) -> Look:
     """Return how a run looks: by itself, by its style, by its paragraph."""
     layout = child(run, "rPr")
-    style = child(layout, "rStyle")
-    named = looks.get(attribute(style, "val") or "", NOTHING_SAID) if style is not None else NOTHING_SAID
-    return look_of(layout).over(named).over(look)
+    return look_of(layout).over(named(child(layout, "rStyle"), looks)).over(look)
 
 
 def _fraction(node: _Element, look: Look, looks: Looks) -> str:

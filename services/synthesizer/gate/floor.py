@@ -82,10 +82,13 @@ def _loose(statement: str, words: _Held, evidence: Sequence[Sentence]) -> str | 
     if not held or (len(wanted) >= FEW and share < LEAST_HELD):
         return NOTHING_HELD
     beside = _side_by_side(statement, evidence) if share < LOOSE_HELD or share >= SHUFFLED_HELD else 1.0
-    shuffled = len(wanted) >= FEW and share >= SHUFFLED_HELD and beside < SHUFFLED
-    if shuffled or (len(wanted) >= MANY and share < LOOSE_HELD and not beside):
-        return THROWN_TOGETHER
-    return None
+    return THROWN_TOGETHER if _is_thrown_together(len(wanted), share, beside) else None
+
+
+def _is_thrown_together(wanted: int, share: float, beside: float) -> bool:
+    """Tell whether words are there but not in this order: nearly all of them shuffled, or few of many, none beside."""
+    shuffled = wanted >= FEW and share >= SHUFFLED_HELD and beside < SHUFFLED
+    return shuffled or (wanted >= MANY and share < LOOSE_HELD and not beside)
 
 
 def _side_by_side(statement: str, evidence: Sequence[Sentence]) -> float:

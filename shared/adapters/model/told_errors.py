@@ -66,9 +66,9 @@ def told_error(body: bytes) -> tuple[int, bytes] | None:
 
 def _error_in(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """Return the error of a body as an object: beside no answer, or inside the only choice of one."""
-    choice = _only(body.get("choices"))
-    if choice is not None and isinstance(choice.get("error"), Mapping):
-        return dict(choice["error"])
+    inside = _error_of_choice(body.get("choices"))
+    if inside is not None:
+        return inside
     if any(body.get(name) for name in ANSWERS):
         return None
     error = body.get("error") or body.get("base_resp")
@@ -76,13 +76,20 @@ def _error_in(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
         return error
     if isinstance(error, str):
         return {**{name: body[name] for name in _NAMES if name in body}, "message": error}
-    names = {name for name in ("message", "detail", "msg") if isinstance(body.get(name), str)}
-    return body if names and not any(name in body for name in ANSWERS) else None
+    return body if _is_bare_error(body) else None
 
 
-def _only(choices: Any) -> Mapping[str, Any] | None:
+def _is_bare_error(body: Mapping[str, Any]) -> bool:
+    """Tell whether a body is an error itself: it says something, and has no place for an answer."""
+    says = any(isinstance(body.get(name), str) for name in ("message", "detail", "msg"))
+    return says and not any(name in body for name in ANSWERS)
+
+
+def _error_of_choice(choices: Any) -> Mapping[str, Any] | None:
+    """Return the error that stands inside the only choice of an answer."""
     one = choices[0] if isinstance(choices, list) and len(choices) == 1 else None
-    return one if isinstance(one, Mapping) else None
+    error = one.get("error") if isinstance(one, Mapping) else None
+    return dict(error) if isinstance(error, Mapping) else None
 
 
 def _status(error: Mapping[str, Any]) -> int:
