@@ -93,9 +93,7 @@ def nested_forms(depth: int, fan: int = 10) -> bytes:
 
 
 @pytest.mark.parametrize("depth", [6, 9])
-def test_a_small_file_that_would_take_minutes_is_refused_within_its_processor_time(
-    cpu: ProcessCpu, depth: int
-) -> None:
+def test_a_small_file_that_would_take_minutes_is_refused_within_its_processor_time(cpu: ProcessCpu, depth: int) -> None:
     """A PDF of forms within forms is under 3 kB; its work is counted before it is drawn."""
     harmless, data = nested_forms(2), nested_forms(depth)
     assert len(data) < 3_000

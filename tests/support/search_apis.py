@@ -411,7 +411,7 @@ _TROUBLE: dict[str, list[tuple[Reply, str]]] = {
         ),
         (_json({"detail": {"error": "This request exceeds the pay-as-you-go limit."}}, 433), "search_out_of_credit"),
         (_json({"detail": {"error": "Query is too long."}}, 400), "search_refused"),
-        (_json({"error": "no results here"}), "search_answer"),
+        (_json({"error": "no results here"}), "search_refused"),
     ],
     "exa": [
         (_json({"requestId": "r", "error": "No more credits", "tag": "NO_MORE_CREDITS"}, 402), "search_out_of_credit"),
@@ -453,7 +453,7 @@ _TROUBLE: dict[str, list[tuple[Reply, str]]] = {
     ],
     "openalex": [
         (_json({"error": "Invalid query parameters error.", "message": "x is not valid"}, 403), "search_refused"),
-        (_json({"error": "Plan required"}), "search_answer"),
+        (_json({"error": "Plan required"}), "search_refused"),
     ],
     "crossref": [
         (

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from services.extractor.engines.answers import find
+from services.extractor.engines.answers import clause_around, find
 from services.extractor.engines.spans import ExtractRequest
 from shared.adapters.reader.onnx import FOLDER, MODEL_SHA256, OnnxReader
 from shared.domain.certainty import reads
@@ -142,3 +142,21 @@ def test_the_reader_finds_the_words_that_answer(reader: OnnxReader) -> None:
 )
 def test_it_reads_english_only(question: str, told: bool) -> None:
     assert reads(question) is told
+
+
+@pytest.mark.parametrize(
+    ("sentence", "words", "clause"),
+    [
+        ("In 1902, the Brand Works built the lock.", "Brand", "the Brand Works built the lock"),
+        ("The pier (412 metres long) is red.", "412", "412 metres long"),
+        ("- Seats: 24", "24", "24"),
+        ("It cost 1,250 crowns.", "1,250", "It cost 1,250 crowns"),
+        ("Brand.", "Brand", "Brand"),
+    ],
+)
+def test_the_clause_that_holds_the_words_is_printed(sentence: str, words: str, clause: str) -> None:
+    text = f"Before. {sentence} After."
+    start = text.index(sentence)
+    place = text.index(words, start)
+    low, high = clause_around(text, (start, start + len(sentence)), (place, place + len(words)))
+    assert text[low:high] == clause

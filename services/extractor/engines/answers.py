@@ -27,8 +27,8 @@ SHORTEST_SEGMENT_TERMS = 3
 NO_SPAN = -10.0
 """The margin of a sentence that holds no span of the reader's."""
 
-PRINTED = 0.0
-"""Margin from which the reader's words are printed; below it, the whole sentence is the answer."""
+_BREAKS = (", ", "; ", ": ", " (", ")", " – ", " — ")
+"""Where a clause begins or ends."""
 
 _STOPS = (".", "!", "…", ";", ":", "。", "！")
 
@@ -91,10 +91,23 @@ def _by_reader(request: ExtractRequest, question: Sought, windows: Sequence[Wind
             if start <= w.start + readings[w].start < w.start + readings[w].end <= end
         ]
         margin, first, last = max(inside, default=(NO_SPAN, start, end))
+        words = clause_around(request.text, (start, end), (first, last)) if inside else None
         figures = figures_of(_candidate(request, number, above), question)
         figures = with_reading(figures, best.verdict, best.margin, margin)
-        words = (first, last) if margin >= PRINTED else None
         yield Found(number, number + 1, words, figures, certainty(figures, READER))
+
+
+def clause_around(text: str, sentence: tuple[int, int], words: tuple[int, int]) -> tuple[int, int]:
+    """Return the clause of a sentence that holds some words of it, all as code points of the text.
+
+    The reader's words alone are often a part of what answers ("Brand" of "the Brand Works").
+    """
+    before, after = text[sentence[0] : words[0]], text[words[1] : sentence[1]].rstrip(".!?。！？ ")
+    start = max((before.rfind(mark) + len(mark) for mark in _BREAKS if mark in before), default=0)
+    end = min((after.find(mark) for mark in _BREAKS if mark in after), default=len(after))
+    low, high = sentence[0] + start, words[1] + end
+    low += len(text[low:high]) - len(text[low:high].lstrip(" -*•"))
+    return low, high
 
 
 def _sentences(request: ExtractRequest, windows: Sequence[Window]) -> dict[int, tuple[str, list[Window]]]:

@@ -6,7 +6,7 @@ from services.synthesizer.engines.answers import Verification, Writing
 from services.synthesizer.engines.pairs import PAIR_LIMITS, read_pair
 from services.synthesizer.gate.context import GateContext
 from services.synthesizer.gate.judge import judge_aligned
-from services.synthesizer.rules.answers import first_required, is_answered_by_one, looked_through
+from services.synthesizer.rules.answers import first_required, looked_through, surest_alone
 from services.synthesizer.rules.chains import answering_pair, each_where_it_serves_best, without_the_unasked
 from services.synthesizer.rules.selection import outline, shared_room
 from services.synthesizer.rules.writing import (
@@ -48,9 +48,9 @@ class ExtractiveSynthesis:
         return {SUMMARY: chain, **sections} if chain else sections
 
     def _chain(self, task: OutlineTask, evidence: Sequence[Evidence]) -> tuple[str, ...]:
-        """Return two pieces of evidence that answer the first question together, where no single one does."""
+        """Return two pieces of evidence that answer the first question together, and more surely than one alone."""
         question = first_required(task.plan)
-        if task.stats is None or is_answered_by_one(question, evidence):
+        if task.stats is None:
             return ()
         chain = answering_pair(question, evidence, task.sources, task.stats)
         if not chain or not looked_through(question, evidence):
@@ -61,7 +61,8 @@ class ExtractiveSynthesis:
         read = self._cpu.run(
             read_pair, question.text, (one.excerpt, other.excerpt), title, task.stats, self._reader, limits=PAIR_LIMITS
         )
-        return chain if read.certainty >= ANSWER_BAR_BP / 10_000 else ()
+        alone = surest_alone(question, evidence)
+        return chain if 10_000 * read.certainty >= max(alone, ANSWER_BAR_BP) else ()
 
     def write(self, task: SectionTask, _: WritingBrief) -> Writing:
         """Draft the sentences of the section's evidence, word for word."""

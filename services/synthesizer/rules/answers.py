@@ -91,10 +91,10 @@ def looked_through(question: Question, evidence: Iterable[Evidence]) -> bool:
     return any(e.read_by is not None for e in evidence if question.id in e.question_ids)
 
 
-def is_answered_by_one(question: Question, evidence: Iterable[Evidence]) -> bool:
-    """Tell whether a single piece of evidence answers a question surely enough."""
+def surest_alone(question: Question, evidence: Iterable[Evidence]) -> int:
+    """Return how sure, in basis points, the best answer of a single piece of evidence is; 0 without one."""
     found = (one for e in evidence for one in e.answers)
-    return any(one.question_id == question.id and one.certainty_bp >= ANSWER_BAR_BP for one in found)
+    return max((one.certainty_bp for one in found if one.question_id == question.id), default=0)
 
 
 def surest(question: Question, findings: Sequence[Statement], known: Known) -> Statement | None:

@@ -17,7 +17,6 @@ TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f41157
 
 LONGEST = 256
 """Tokens of a pair that are read; what is past them is not."""
-LONGEST_QUERY = 96
 LONGEST_ANSWER = 40
 """Tokens of a span."""
 BATCH_TOKENS = 4_096
@@ -79,7 +78,7 @@ def _loaded(folder: Path, model_sha256: str) -> tuple[Any, Any]:
     options.log_severity_level = 3
     tokenizer = Tokenizer.from_buffer(words)
     tokenizer.no_padding()
-    tokenizer.enable_truncation(LONGEST, strategy="only_second")
+    tokenizer.enable_truncation(LONGEST, strategy="longest_first")
     return ort.InferenceSession(data, options, providers=["CPUExecutionProvider"]), tokenizer
 
 
@@ -94,10 +93,6 @@ def _checked(path: Path, sha256: str) -> bytes:
 
 
 def _encoded(tokenizer: Any, pair: Pair) -> Any:
-    query = tokenizer.encode(pair.query[:MOST_CHARS], add_special_tokens=False)
-    if len(query.ids) > LONGEST_QUERY:
-        cut = query.offsets[LONGEST_QUERY - 1][1]
-        return tokenizer.encode(pair.query[:cut], _head(pair) + pair.text[:MOST_CHARS])
     return tokenizer.encode(pair.query[:MOST_CHARS], _head(pair) + pair.text[:MOST_CHARS])
 
 
