@@ -219,9 +219,7 @@ class World:
 
     def commit(self, lease: Lease, outcome: Outcome) -> None:
         """Record what a step gave, and move the run on."""
-        self.steps[lease.key] = replace(
-            self.steps[lease.key], status=StepStatus.COMPLETED, result=outcome.result
-        )
+        self.steps[lease.key] = replace(self.steps[lease.key], status=StepStatus.COMPLETED, result=outcome.result)
         self.plan_ = outcome.plan or self.plan_
         self.log += outcome.fetches
         for item in outcome.found:
@@ -266,9 +264,7 @@ class World:
 
     def _insert(self, new: NewStep) -> None:
         if new.key not in self.steps:
-            self.steps[new.key] = StepView(
-                new.key, new.kind, StepStatus.PENDING, new.iteration, new.subject
-            )
+            self.steps[new.key] = StepView(new.key, new.kind, StepStatus.PENDING, new.iteration, new.subject)
             self.inputs[new.key] = dict(new.inputs)
 
     def usage(self) -> dict[str, Any]:
