@@ -30,6 +30,14 @@ _RATES: Mapping[str, str] = {
 }
 _JOINT = re.compile(r";|\.\s|\b(?:and|but|while|whereas)\b")
 _OPENING = re.compile(r"\W*(?:In|During|For|Since|By|As\s+of)\b[^,;.]{0,30}")
+_PERIOD = re.compile(
+    r"\b([12]\d{3})\b(?:\s*[–-]\s*|[^.;:\d]{0,20}\b(?:to|until|till|through)\b(?:\s+\d{1,2})?[^.;:\d]{0,20})([12]\d{3})\b"
+    r"|\bbetween\b[^.;:]{0,20}?([12]\d{3})\s+and\b[^.;:]{0,20}?([12]\d{3})\b",
+    re.I,
+)
+LONGEST_PERIOD = 60
+"""Years; what is further apart are the ends of no period."""
+
 _NO_PLACES = frozenset(content_terms(" ".join([*MONTH_NAMES, *(n[:3] for n in MONTH_NAMES), "sept"])))
 
 
@@ -68,9 +76,11 @@ def _clause(item: Evidence) -> str:
 
 
 def years_in(text: str) -> frozenset[str]:
-    """Return the years that a text names, in dates or by themselves."""
+    """Return the years that a text names, in dates, by themselves, or between the ends of a period."""
     dates = (q.date for q in quantities(text) if q.kind == "date" and q.date is not None)
-    return frozenset(date[:4] for date in dates if date[:4].isdigit())
+    named = frozenset(date[:4] for date in dates if date[:4].isdigit())
+    periods = ((int(m[1] or m[3]), int(m[2] or m[4])) for m in _PERIOD.finditer(text))
+    return named.union(*(map(str, range(first, last + 1)) for first, last in periods if last - first <= LONGEST_PERIOD))
 
 
 def apart(one: Scope, other: Scope) -> bool:

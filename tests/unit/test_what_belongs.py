@@ -8,7 +8,7 @@ import pytest
 from evals.inprocess.library import Library
 from evals.inprocess.play import play
 from services.planner.belonging import figure_of
-from services.planner.scopes import apart, scope_of
+from services.planner.scopes import apart, scope_of, years_in
 from shared.contracts.report import Report
 from shared.domain.conversion import dimension_of
 from shared.domain.measures import COUNT, MONEY, measure_of
@@ -175,3 +175,17 @@ def test_sentences_that_point_back() -> None:
     assert leans_on_its_text("The majority wants to reject the proposal altogether.")
     assert leans_on_its_text("This PEP proposes adding Roman numerals.")
     assert not leans_on_its_text("A Kestrel flying boat dropped the bomb on Tarnby.")
+
+
+@pytest.mark.parametrize(
+    ("text", "years"),
+    [
+        ("From September 2020 to May 2022 it dredged 1,184,000 cubic metres.", {"2020", "2021", "2022"}),
+        ("In the years 2019–2021 it rose.", {"2019", "2020", "2021"}),
+        ("Between 2001 and 2003 three were built.", {"2001", "2002", "2003"}),
+        ("In 2021 it rose.", {"2021"}),
+        ("In 2001 and 2003 three were built.", {"2001", "2003"}),
+    ],
+)
+def test_a_period_names_the_years_between_its_ends(text: str, years: set[str]) -> None:
+    assert years_in(text) == years

@@ -55,7 +55,10 @@ def _report(contents: Contents) -> Iterator[Fault]:
     verdicts = {row.statement_id for row in contents.verdicts}
     seen: dict[str, Statement] = {}
     for statement in all_statements(report):
-        if seen.setdefault(statement.id, statement) != statement:
+        if statement.answer is not None and statement.answer not in statement.text:
+            yield Fault(REPORT, "foreign_answer", f"The answer of {statement.id} does not stand in its sentence.")
+        plain = statement.model_copy(update={"answer": None, "confidence": "medium"})  # how it is told as an answer
+        if seen.setdefault(statement.id, plain) != plain:
             yield Fault(REPORT, "doubled_id", f"{statement.id} stands in the report with two different contents.")
         if statement.id not in verdicts:
             yield Fault(REPORT, "no_verdict", f"{statement.id} stands in the report without a verdict.")
