@@ -8,6 +8,9 @@ RELEVANCE_BAR_BP = 5000
 ANSWER_BAR_BP = 3000
 """Certainty, in basis points, from which words count as an answer."""
 
+SURE_BP = 8500
+"""Certainty, in basis points, from which an answer is told with high confidence, and nothing more is searched for."""
+
 MAX_EXCERPT_CHARS = 1000
 """Longest excerpt that a piece of evidence holds."""
 

@@ -14,7 +14,6 @@ from math import fsum
 from services.extractor.engines.answers import Found, find
 from services.extractor.engines.lists import end_of_list, is_item, leads
 from services.extractor.engines.spans import ExtractRequest, Picked, looked_at
-from shared.contracts.evidence import Stance
 from shared.domain.answering import answering, can_answer
 from shared.domain.evidence import ANSWER_BAR_BP, RELEVANCE_BAR_BP, gives_orders
 from shared.domain.fields import field_of
@@ -124,16 +123,22 @@ def _with_answers(
             if known is None or known.segment_end < one.last:
                 known = _answering_pick(question_id, asked(text), one, request)
             words = one.answer or (request.segments[one.first][0], request.segments[one.last - 1][1])
-            own[place] = replace(known, answer=words, certainty=one.certainty, read_by=who)
+            own[place] = _answered(replace(known, answer=words, certainty=one.certainty, read_by=who))
     return [p for p in picked if p.question_id != question_id] + list(own.values())
+
+
+def _answered(pick: Picked) -> Picked:
+    """Return a span that is sure enough to answer as one that supports, whatever words alone made of it."""
+    if pick.certainty < ANSWER_BAR_BP / 10_000:
+        return pick
+    return replace(pick, stance="supports", relevance=max(pick.relevance, pick.certainty, _BAR))
 
 
 def _answering_pick(question_id: str, question: Asked, found: Found, request: ExtractRequest) -> Picked:
     """Return a span that only the search for answers has found."""
     start, end = request.segments[found.first][0], request.segments[found.last - 1][1]
     pick = _picked_text(question_id, question, request.text[start:end], found.certainty)
-    stance: Stance = "supports" if found.certainty >= ANSWER_BAR_BP / 10_000 else "context"
-    return replace(pick, segment_start=found.first, segment_end=found.last, stance=stance)
+    return replace(pick, segment_start=found.first, segment_end=found.last, stance="context")
 
 
 def _best(scored: Iterable[tuple[float, _Segment]], bar: float) -> list[tuple[float, _Segment]]:

@@ -11,6 +11,7 @@ from services.planner.rules import Proposal, endpoints_of, spread
 from shared.contracts.evidence import Evidence
 from shared.contracts.plan import Endpoint, Plan, PlannedSection, Question, SearchTask
 from shared.domain.chains import names_in
+from shared.domain.evidence import SURE_BP
 from shared.domain.questions import asked, split_question
 from shared.domain.text import content_terms, content_words
 from shared.ports.materials import RunFacts
@@ -50,8 +51,15 @@ class ExtractivePlanner:
         Names that lead into a question which points back to another come before those that only stand near what it
         asks for: in "who built it, and which barge carried them" the builder's yard leads to the barge.
         """
-        found = (*about_contradictions(brief), *_along_names(brief), *along_bridges(brief), *about_gaps(brief))
-        return spread(found, brief.endpoints)
+        further = (*_along_names(brief), *along_bridges(brief), *about_gaps(brief))
+        sure = _surely_answered(brief)
+        wanted = (proposal for proposal in further if not sure.issuperset(proposal.question_ids))
+        return spread((*about_contradictions(brief), *wanted), brief.endpoints)
+
+
+def _surely_answered(brief: Brief) -> frozenset[str]:
+    """Return the questions that some evidence answers so surely that nothing more need be searched for them."""
+    return frozenset(a.question_id for e in brief.evidence for a in e.answers if a.certainty_bp >= SURE_BP)
 
 
 def with_questions(plan: Plan, texts: Sequence[str], endpoints: Sequence[Endpoint]) -> Plan:

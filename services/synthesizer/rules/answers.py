@@ -8,7 +8,7 @@ from shared.contracts.evidence import Contradiction, Evidence, Source
 from shared.contracts.plan import Plan, Question
 from shared.contracts.report import Confidence, Statement
 from shared.domain.answering import answering
-from shared.domain.evidence import ANSWER_BAR_BP
+from shared.domain.evidence import ANSWER_BAR_BP, SURE_BP
 from shared.domain.excerpts import one_line
 from shared.domain.numbers import Quantity, missing_quantities
 from shared.domain.questions import AnswerKind, Asked, asked
@@ -21,9 +21,6 @@ is asked for, a newer source may correct an older one, and more counts as close.
 
 CLOSE_CERTAINTY_BP = 500
 """Certainties this close, in basis points, do not decide between answers."""
-
-HIGH_BP = 8500
-"""Certainty, in basis points, from which an answer is told with high confidence."""
 
 NEAREST = 3
 """Findings that are shown as nearest where nothing answers."""
@@ -118,7 +115,7 @@ def surest(question: Question, findings: Sequence[Statement], known: Known) -> S
 
 def confidence_from(certainty_bp: int, *, contested: bool) -> Confidence:
     """Return the confidence of an answer: by its certainty, and never high where sources do not agree."""
-    return "high" if certainty_bp >= HIGH_BP and not contested else "medium"
+    return "high" if certainty_bp >= SURE_BP and not contested else "medium"
 
 
 def _answers_in(statement: Statement, question: Question, known: Known) -> Iterable[tuple[int, Statement]]:
