@@ -22,6 +22,7 @@ from shared.db.controls import PostgresControls
 from shared.db.engine import DatabaseUnreachable, Transactions, open_engine
 from shared.db.read_model import PostgresReadModel
 from tests.fakes.gateway import Desk, FakeSignals, FakeWatch
+from tests.support.servers import fresh_database
 
 schemathesis: Any = pytest.importorskip("schemathesis", reason="Schemathesis is not installed.")
 
@@ -33,9 +34,15 @@ HOST = {"Host": "127.0.0.1"}
 
 
 @pytest.fixture(scope="module")
-def app(template_database: str) -> Any:
+def app(postgres: str, template_database: str) -> Any:
     """The gateway over a database that no other test uses."""
-    transactions = Transactions(open_engine(template_database, pool_size=4))
+    with fresh_database(postgres, template_database) as url:
+        yield from gateway_over(url)
+
+
+def gateway_over(url: str) -> Any:
+    """Yield the gateway over a database, and close what it holds."""
+    transactions = Transactions(open_engine(url, pool_size=4))
     desk = Desk()
     yield create_app(
         Deps(
