@@ -147,7 +147,7 @@ def test_a_search_engine_in_trouble_ends_the_run_with_advice(web: Web) -> None:
         run = web.api.finish(run_id)
     finally:
         web.engine.reply = None
-    assert run["stop_reason"] == "no_evidence"
+    assert run["stop_reason"] == "provider_failures"
     failed = [s for s in web.rows(run_id, "steps") if s["kind"] == "search"]
     assert failed
     assert all("settings.yml" in str(step["error"]) for step in failed)
