@@ -172,3 +172,11 @@ def test_no_model_makes_a_quotation_true() -> None:
     assert not emitted(text, "ev_4")
     assert not assess(text, (SENTENCES[4],)).emitted
     assert check_support(text, {"ev_4": SENTENCES[4]}, {"ev_4": "a"}).verdict != "supported"
+
+
+@pytest.mark.parametrize("frame", ["The sources say that ", "According to the report, ", "This document notes that "])
+def test_that_the_sources_say_so_is_no_invention(frame: str) -> None:
+    """Whoever only says that the sources say it has made nothing up."""
+    first = SENTENCES[0]
+    assert check_floor(frame + first[0].lower() + first[1:], [first]).passed
+    assert not check_floor(f"Furious experts {frame.lower()}" + first[0].lower() + first[1:], ["Nothing of it."]).passed

@@ -10,6 +10,7 @@ Three things are looked for, each far below what being supported takes, so that 
 How many labelled statements stay above it: ``python -m evals.truth.floor``.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
@@ -33,6 +34,14 @@ INVENTED = 2
 """Content words in a row, none of them in any span, that make an invented tail."""
 MOSTLY = 0.7
 """Which part of a statement is held where a clause without any word in the spans is taken for invented."""
+
+_TOLD_BY = re.compile(
+    r"\A(?:according to (?:the|its|this|these) (?:cited )?(?:sources?|documents?|pages?|reports?)\s*,?"
+    r"|(?:the|these|this) (?:cited )?(?:sources?|documents?|pages?|reports?) "
+    r"(?:say|state|report|note|add|show|find|tell)s?(?: that)?\s*,?)\s+",
+    re.I,
+)
+"""How a sentence begins that only says that the sources say what follows: no span says so of itself."""
 
 NOTHING_HELD = "hardly any of its words stand in the cited excerpts"
 THROWN_TOGETHER = "its words stand in the cited excerpts here and there, no two of them side by side"
@@ -59,7 +68,7 @@ def loose(statement: str, evidence: Sequence[Sentence]) -> tuple[str, ...]:
 def invented(statement: str, evidence: Sequence[Sentence]) -> tuple[str, ...]:
     """Return the parts of which no span holds a word, in sentences that are otherwise there."""
     words = _Held(evidence)
-    parts = (_invented(here, words, evidence) for here in sentences_of(statement))
+    parts = (_invented(here, words, evidence) for here in sentences_of(_TOLD_BY.sub("", statement)))
     return tuple(f"of “{part}” no word stands in the cited excerpts" for part in parts if part)
 
 
