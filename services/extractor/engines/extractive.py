@@ -117,7 +117,8 @@ def _with_answers(
     who, found = find(request, text, reader)
     own = {p.segment_start: replace(p, read_by=who) for p in picked if p.question_id == question_id}
     for one in found[:ANSWERS_PER_QUESTION]:
-        if one.certainty >= LEAST_CERTAINTY:
+        sentence = request.text[request.segments[one.first][0] : request.segments[one.last - 1][1]]
+        if one.certainty >= LEAST_CERTAINTY and can_answer(sentence, text):
             place = one.first
             known = own.get(place)
             if known is None or known.segment_end < one.last:
